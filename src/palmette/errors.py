@@ -1,0 +1,132 @@
+"""Every error that palmette raises, named for who must act.
+
+PalmetteError
+├── UserError              the person who wrote the input; exit status 2
+│   ├── InputError         one or many mistakes in a file, all reported together
+│   ├── TopologyError      a topology that cannot be run as written
+│   └── RunError           a run that does not exist, is in use, or cannot go on
+├── MachineError           the machine or its installation; exit status 3
+├── ModelError             the language-model provider; exit status 4
+├── DeliveryError          the remote repository or forge; exit status 5
+├── RunStopped             the run ended cleanly without its goal: budget, or help needed; exit status 6
+└── DeveloperError         whoever wrote the actor, planner, check or palmette; exit status 70
+
+Expected failure of *generated* code is never an exception: it is an `ExecutionResult` or a `Violation`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` most probably meant, or None.
+
+    >>> nearest("amout", ["amount", "user_id"])
+    'amount'
+    """
+    candidates = sorted(set(known))
+    folded = {candidate.casefold(): candidate for candidate in candidates}
+    hits = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
+    return folded[hits[0]] if hits else None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: where it is, what it is, and how to mend it."""
+
+    code: str
+    """Stable, kebab-case, e.g. `unknown-column`."""
+    message: str
+    """What is wrong, with the offending value in `repr` form."""
+    remedy: str = ""
+    """What to do about it, as an imperative sentence."""
+    file: str = ""
+    line: int | None = None
+    """1-based line in `file`."""
+    field: str = ""
+    """Dotted path of the field, e.g. `features[2].aggregate.of`."""
+    value: str | None = None
+    nearest: str | None = None
+    """The valid name that was probably meant."""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        head = " · ".join(part for part in (place, self.field) if part)
+        hint = f" Did you mean {self.nearest!r}?" if self.nearest else ""
+        remedy = f" {self.remedy}" if self.remedy else ""
+        return f"{head + ': ' if head else ''}{self.message}{hint}{remedy} [{self.code}]"
+
+
+@dataclass
+class PalmetteError(Exception):
+    """Base of all errors; `str()` is the one message that a person reads."""
+
+    message: str
+    remedy: str = ""
+    code: str = field(default="error", kw_only=True)
+
+    exit_code = 1
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return f"{self.message}{' ' + self.remedy if self.remedy else ''} [{self.code}]"
+
+
+class UserError(PalmetteError):
+    """The person who wrote the input must act."""
+
+    exit_code = 2
+
+
+class InputError(UserError):
+    """Mistakes in an input file: all of them, never only the first."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems), code="invalid-input")
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class TopologyError(InputError):
+    """A topology names what does not exist, or cannot be walked from start to end."""
+
+
+class RunError(UserError):
+    """A run that does not exist, is in use by another process, or cannot go on."""
+
+
+class MachineError(PalmetteError):
+    """Something is missing from, or broken on, this machine."""
+
+    exit_code = 3
+
+
+class ModelError(PalmetteError):
+    """The language-model provider failed or refused."""
+
+    exit_code = 4
+
+
+class DeliveryError(PalmetteError):
+    """The remote or the forge refused; the message says how to finish by hand."""
+
+    exit_code = 5
+
+
+class RunStopped(PalmetteError):
+    """The run ended cleanly, short of its goal: a budget was reached or a person is needed."""
+
+    exit_code = 6
+
+
+class DeveloperError(PalmetteError):
+    """An actor, planner, check or palmette itself broke its contract."""
+
+    exit_code = 70

@@ -1,0 +1,153 @@
+"""What the actors of the feature environment hand to each other: the artefacts of a feature run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from palmette.documents import Model
+from palmette.engine.actor import TextFile
+
+Need = Literal["read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"]
+"""What a feature script may take from the repository instead of writing it itself.
+
+read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;
+load_config(path) -> the team's config object; build_session(app name) -> SparkSession;
+divide(numerator: Column, denominator: Column) -> Column, null where the denominator is zero or null;
+latest_per_key(df, keys, order column) -> the newest row of each key;
+before_cutoff(df, time column, as_of[, days]) -> the rows in [as_of - days, as_of).
+"""
+
+Role = Literal["load", "build", "write", "main"]
+"""What a predefined function of a feature script does: reads sources, builds the features, writes them, runs it all."""
+
+
+class Request(Model):
+    """What the run was asked for; the start of everything. Texts as read from the files."""
+
+    fsc: TextFile
+    dfr: TextFile
+    run: TextFile
+
+
+class Parameter(Model):
+    name: str
+    annotation: str = ""
+    """As source text; empty when there is none."""
+    default: str | None = None
+    """As source text."""
+
+
+class FunctionShape(Model):
+    """A predefined function of the team's feature scripts."""
+
+    name: str
+    role: Role
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+
+
+class Conventions(Model):
+    """How the team's feature scripts look, read from its README and from the neighbouring scripts."""
+
+    package: str = ""
+    """Import name of the package that feature scripts live in, e.g. `offers.features`."""
+    script_path: str
+    """With `{view}`, e.g. `src/offers/features/{view}.py`."""
+    test_path: str
+    config_path: str
+    functions: tuple[FunctionShape, ...]
+    """The predefined functions, in the order of the file; one of each role."""
+    config_option: str = "--config"
+    """Command-line options of `main`."""
+    as_of_option: str = "--as-of"
+    docstring_style: str = ""
+    """The first lines of a neighbour's module docstring, for tone and required sections."""
+    fixture: str = "spark"
+    """The tests' fixture that gives a SparkSession."""
+    formatter: tuple[str, ...] = ()
+    """Command that formats files, e.g. `("ruff", "format")`; empty for none."""
+    line_length: int = 100
+    rules: tuple[str, ...] = ()
+    """Checkable rules found in the README, as written there."""
+
+
+class Config(Model):
+    """The view's configuration in the team's own format."""
+
+    file: TextFile
+    class_name: str
+    """`module:Class` of the team; empty when the team has none."""
+    accessors: dict[str, str]
+    """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
+    `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
+
+
+class Utility(Model):
+    """A function of the repository that fits a need, proven by running it on small inputs."""
+
+    need: Need
+    name: str
+    module: str
+    """Import path."""
+    call: str
+    """How to call it, with the need's argument names in braces, e.g. `safe_divide({numerator}, {denominator})`."""
+    doc: str = ""
+
+
+class Rejected(Model):
+    name: str
+    module: str
+    need: Need
+    reason: str
+    """What it did otherwise, with the counter-example."""
+
+
+class Utilities(Model):
+    chosen: tuple[Utility, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    """Candidates that ran but do not do what the features need."""
+
+
+class Template(Model):
+    """The skeleton of the script: docstring, imports, predefined functions without bodies."""
+
+    file: TextFile
+    conventions: Conventions
+
+
+class TestCase(Model):
+    """Rows in and the rows that the specification demands, computed by the independent oracle."""
+
+    __test__ = False
+
+    name: str
+    """snake_case; becomes the name of the test."""
+    why: str
+    """The path or boundary that it covers, as one sentence."""
+    as_of: str | None
+    """Cut-off, ISO 8601 in UTC; None when the spine carries it."""
+    given: dict[str, tuple[dict[str, Any], ...]]
+    """Table to rows, JSON values (`palmette.features.frame_json` says how each type is written)."""
+    expect: tuple[dict[str, Any], ...]
+
+
+class TestCases(Model):
+    __test__ = False
+
+    cases: tuple[TestCase, ...]
+
+
+class Tests(Model):
+    """The test file of the view."""
+
+    __test__ = False
+
+    file: TextFile
+
+
+class Script(Model):
+    """The feature script."""
+
+    file: TextFile
+    entry: str
+    """The function that builds the features from data frames (role `build`)."""

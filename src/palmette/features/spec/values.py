@@ -1,0 +1,184 @@
+"""The small values that the formats are made of: names, types, durations and windows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
+from pydantic_core import CoreSchema, core_schema
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
+"""A name of a column, table, feature: letters, digits and underscores, not starting with a digit."""
+
+ATOMIC_TYPES = (
+    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date",
+    "timestamp", "timestamp_ntz",
+)
+_ALIASES = {
+    "bool": "boolean", "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint",
+    "real": "float", "text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)",
+}
+_TYPE = re.compile(r"^(?:decimal\((?P<p>\d+),(?P<s>\d+)\)|array<(?P<element>.+)>|map<string,(?P<value>.+)>)$")
+
+
+class SparkType(NamedTuple):
+    """A Spark SQL type.
+
+    >>> SparkType.parse("array<float>").element
+    SparkType(name='float', precision=0, scale=0, element=None)
+    >>> str(SparkType.parse("DECIMAL(12, 2)"))
+    'decimal(12,2)'
+    """
+
+    name: str
+    """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (from string), `null` (of a bare NULL)."""
+    precision: int = 0
+    scale: int = 0
+    element: SparkType | None = None
+    """Of an array or of a map's values."""
+
+    @classmethod
+    def parse(cls, text: str) -> SparkType:
+        """The type that `text` names; ValueError when there is none."""
+        folded = re.sub(r"\s+", "", text).lower()
+        folded = _ALIASES.get(folded, folded)
+        if folded in ATOMIC_TYPES or folded == "null":
+            return cls(folded)
+        match = _TYPE.match(folded)
+        if match is None:
+            raise ValueError(f"{text!r} is not a Spark SQL type")
+        if match["p"]:
+            precision, scale = int(match["p"]), int(match["s"])
+            if not (1 <= precision <= 38 and scale <= precision):
+                raise ValueError(f"{text!r}: a decimal has 1 to 38 digits and no more behind the point than in all")
+            return cls("decimal", precision, scale)
+        return cls("array" if match["element"] else "map", element=cls.parse(match["element"] or match["value"]))
+
+    def __str__(self) -> str:
+        match self.name:
+            case "decimal":
+                return f"decimal({self.precision},{self.scale})"
+            case "array":
+                return f"array<{self.element}>"
+            case "map":
+                return f"map<string,{self.element}>"
+            case name:
+                return name
+
+    @property
+    def is_integer(self) -> bool:
+        return self.name in ("tinyint", "smallint", "int", "bigint")
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_integer or self.name in ("float", "double", "decimal")
+
+    @property
+    def is_temporal(self) -> bool:
+        return self.name in ("date", "timestamp", "timestamp_ntz")
+
+
+class _Parsed:
+    """A value written as text: validated by `parse`, serialised by `str`."""
+
+    example: ClassVar[str]
+    pattern: ClassVar[str]
+
+    @classmethod
+    def parse(cls, text: str) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def _validate(cls, value: Any) -> Any:
+        return value if isinstance(value, cls) else cls.parse(str(value))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._validate, serialization=core_schema.to_string_ser_schema())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "pattern": cls.pattern, "examples": [cls.example]}
+
+
+@dataclass(frozen=True)
+class Duration(_Parsed):
+    """A length of time: `30d`, `12h`, `45m`.
+
+    >>> Duration.parse("2h").timedelta
+    datetime.timedelta(seconds=7200)
+    """
+
+    amount: int
+    unit: Literal["d", "h", "m"]
+
+    example = "30m"
+    pattern = r"^[1-9][0-9]*\s*[dhm]$"
+
+    @classmethod
+    def parse(cls, text: str) -> Duration:
+        if not re.match(cls.pattern, text):
+            raise ValueError(f"{text!r} is not a length of time; write a whole number and d, h or m, e.g. '30m'")
+        return cls(int(text[:-1]), text[-1])  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"{self.amount}{self.unit}"
+
+    @property
+    def timedelta(self) -> timedelta:
+        """The length, with a day taken as 24 hours."""
+        return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[self.unit]: self.amount})
+
+
+@dataclass(frozen=True)
+class Window(_Parsed):
+    """How far back from the cut-off rows count: `30d` (calendar days of the zone), `12h`, or `all`."""
+
+    amount: int
+    unit: Literal["d", "h", "all"]
+
+    example = "30d"
+    pattern = r"^([1-9][0-9]*\s*[dh]|all)$"
+    ALL: ClassVar[Window]
+
+    @classmethod
+    def parse(cls, text: str) -> Window:
+        if not re.match(cls.pattern, text):
+            raise ValueError(f"{text!r} is not a window; write days or hours, e.g. '30d' or '12h', or 'all'")
+        return cls.ALL if text == "all" else cls(int(text[:-1]), text[-1])  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return "all" if self.unit == "all" else f"{self.amount}{self.unit}"
+
+    @property
+    def timedelta(self) -> timedelta | None:
+        """The length with a day taken as 24 hours; None for all history."""
+        return None if self.unit == "all" else Duration(self.amount, self.unit).timedelta
+
+
+Window.ALL = Window(0, "all")
+
+
+class TypeName(str):
+    """A Spark SQL type by name, kept in its canonical spelling; `.parsed` is the `SparkType`."""
+
+    @property
+    def parsed(self) -> SparkType:
+        return SparkType.parse(self)
+
+    @classmethod
+    def _validate(cls, value: Any) -> TypeName:
+        return cls(SparkType.parse(str(value)))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._validate, serialization=core_schema.to_string_ser_schema())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "examples": ["bigint", "decimal(12,2)", "array<float>"]}

@@ -1,0 +1,125 @@
+"""The resolved feature view: an FSC and a registry that fit each other, with nothing left to guess.
+
+Everything downstream (script writer, oracle, frames, checks) reads a `View`, never raw documents:
+names are resolved, words have become computations, categories are spread out, defaults are filled in, types are known.
+`palmette.features.spec.resolve.resolve` makes it. The definitions of meaning live here, in the docstrings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, Step, UnitTest
+from palmette.features.spec.values import SparkType, Window
+
+Schema = Mapping[str, SparkType]
+"""Column name to type, in order."""
+
+AS_OF = "as_of"
+"""Name of the output column with the row's cut-off (timestamp)."""
+
+
+@dataclass(frozen=True)
+class ViewSource:
+    """A source, with what its steps do to the columns.
+
+    Meaning, for one cut-off T. Take the table's rows; apply `early` steps; keep the visible rows (for an event
+    table: event time < T and, where the registry names one, availability time < T; null times are never visible;
+    for other kinds: the state as of T); apply `late` steps to those alone. `late` begins at the first step that
+    looks at other events or at the state at the cut-off. Windows and `where` come after all steps: previous, gap and
+    session see all visible history.
+    A date event time is that day's midnight in the view's zone; an integer one counts its `unit` since the epoch; a
+    timestamp_ntz is a wall clock reading in the view's zone.
+    """
+
+    name: str
+    table: Table
+    early: tuple[Step, ...]
+    late: tuple[Step, ...]
+    table_schema: Schema
+    """Columns of the table, as registered."""
+    schema: Schema
+    """Columns after all steps."""
+    late_by: tuple[str, ...] | None
+    """The `by` that the late steps share; None when no step looks at other events."""
+
+    @property
+    def is_event(self) -> bool:
+        return self.table.kind == "event"
+
+
+Computation = Aggregate | Expression | Lookup
+
+
+@dataclass(frozen=True)
+class ViewFeature:
+    """One feature whose computation is fully determined: either `computation`, or `derive`."""
+
+    name: str
+    dtype: SparkType
+    nullable: bool
+    default: object
+    """Python value that replaces null (tuple for arrays); None for none. Applied after the cast to `dtype`."""
+    computation: Computation | None
+    """With `by`, `order` and `on` filled in, and without `categories`."""
+    derive: str | None
+    internal: bool
+    description: str
+    words: str | None
+    """The author's words, when the computation was read from words."""
+
+    @property
+    def source(self) -> str | None:
+        """Name of the source it reads, if it reads one."""
+        return self.computation.source if isinstance(self.computation, Aggregate | Expression) else None
+
+    @property
+    def window(self) -> Window | None:
+        return self.computation.window if isinstance(self.computation, Aggregate | Expression) else None
+
+
+@dataclass(frozen=True)
+class View:
+    """A feature view that is ready to be built and checked."""
+
+    name: str
+    description: str
+    owner: str
+    grain: Schema
+    """Entity keys and their types: the row's identity, together with the cut-off."""
+    cutoff: Literal["run", "spine", "partition"]
+    zone: str
+    spine: Spine | None
+    """None: one row for every combination of non-null grain keys that some visible row of an event source grouped by
+    the whole grain has within the longest window that any such feature takes from that source (after the steps,
+    before the features' `where`)."""
+    kept: Schema
+    """Columns carried from the spine."""
+    sources: tuple[ViewSource, ...]
+    """Those that some feature uses, in the order of the FSC."""
+    features: tuple[ViewFeature, ...]
+    """In the order of the output (internal ones in between); use `derivation_order` to compute them."""
+    derivation_order: tuple[str, ...]
+    """Feature names, each after those it is derived from."""
+    partition: str | None
+    table_name: str
+    """Name of the written table."""
+    forbidden: tuple[str, ...]
+    tests: tuple[UnitTest, ...]
+    tables: Mapping[str, Table]
+    """All registry tables that the view reads (sources, joins, lookups, spine), by name."""
+    output: Schema
+    """Columns of the output in order: grain, kept, `as_of`, features, partition."""
+    lineage: Mapping[str, tuple[str, ...]]
+    """Feature name to the `table.column`s that its value depends on, sorted."""
+    spec: FeatureSpec
+    """As written by the author."""
+
+    def source(self, name: str) -> ViewSource:
+        return next(source for source in self.sources if source.name == name)
+
+    def feature(self, name: str) -> ViewFeature:
+        return next(feature for feature in self.features if feature.name == name)
