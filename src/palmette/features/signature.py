@@ -1,0 +1,76 @@
+"""The parameters of a view's predefined functions, bound to what they mean.
+
+The template, the script and the tests all call the same functions; this is the one place that says how.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
+from palmette.features.spec.view import View
+
+Meaning = Literal["spark", "config", "tables", "table", "frame", "as_of", "argv", "other"]
+
+BY_NAME: dict[str, Meaning] = {
+    "spark": "spark", "session": "spark", "config": "config", "cfg": "config", "conf": "config", "settings": "config",
+    "tables": "tables", "sources": "tables", "frames": "tables", "inputs": "tables", "as_of": "as_of",
+    "cutoff": "as_of", "cut_off": "as_of", "asof": "as_of", "run_date": "as_of", "features": "frame", "df": "frame",
+    "frame": "frame", "output": "frame", "result": "frame", "argv": "argv", "args": "argv",
+}
+
+
+class Bound(NamedTuple):
+    """A parameter and what is passed for it."""
+
+    name: str
+    annotation: str
+    meaning: Meaning
+    table: str = ""
+    """Name of the table, where `meaning` is `table`."""
+
+
+def meaning_of(parameter: Parameter) -> Meaning:
+    """What a parameter stands for, by its annotation first and its name second.
+
+    >>> meaning_of(Parameter(name="sources", annotation="dict[str, DataFrame]"))
+    'tables'
+    """
+    annotation = parameter.annotation.replace(" ", "").lower()
+    if annotation.startswith(("dict[str,", "mapping[str,")) and annotation.endswith("dataframe]"):
+        return "tables"
+    if annotation.endswith("sparksession"):
+        return "spark"
+    if annotation.endswith("datetime"):
+        return "as_of"
+    by_name = BY_NAME.get(parameter.name)
+    if annotation.endswith("dataframe"):
+        return "frame" if by_name == "frame" else "table"
+    if by_name is None and (annotation.endswith(("config", "settings"))):
+        return "config"
+    return by_name or "other"
+
+
+def signature(view: View, conventions: Conventions, role: Role) -> tuple[Bound, ...]:
+    """The parameters of the function with `role`, for this view.
+
+    `build` has one parameter per table where the team's scripts do (`tables_as: each`), and no cut-off where
+    the spine carries it.
+    """
+    shape = shape_of(conventions, role)
+    bound: list[Bound] = []
+    for parameter in shape.parameters:
+        meaning = meaning_of(parameter)
+        if meaning == "as_of" and view.cutoff == "spine":
+            continue
+        if role == "build" and meaning in ("table", "tables", "frame") and conventions.tables_as == "each":
+            if not any(item.meaning == "table" for item in bound):
+                bound += [Bound(name, "DataFrame", "table", name) for name in sorted(view.tables)]
+            continue
+        bound.append(Bound(parameter.name, parameter.annotation, meaning))
+    return tuple(bound)
+
+
+def shape_of(conventions: Conventions, role: Role) -> FunctionShape:
+    """The predefined function with this role."""
+    return next(shape for shape in conventions.functions if shape.role == role)
