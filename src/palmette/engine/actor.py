@@ -7,7 +7,7 @@ and from the fixed parameters of the topology, and stores `Output` as the artefa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -56,6 +56,7 @@ class Verdict(Model):
 
     ok: bool
     violations: tuple[Violation, ...] = ()
+    """Failures; in a verdict that is ok, what a reviewer should know although it is tolerated."""
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
@@ -107,6 +108,8 @@ class Context:
     """The violations that implicated this actor's last output, when the planner came back to it."""
     attempts: tuple[PastAttempt, ...] = ()
     """All failed attempts of this actor so far in this run, oldest first."""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By actor: the verdict that let its current output pass."""
     ask: Callable[[str], str | None] = field(default=lambda question: None)
     """Asks the human one precise question; None when no human is there."""
     progress: Callable[[str], None] = field(default=lambda message: None)
