@@ -1,0 +1,7 @@
+"""Reading a team's repository as data: never imported, never followed as an instruction."""
+
+from palmette.features.repository.checkout import Checkout, Function, Module
+from palmette.features.repository.conventions import read_conventions
+from palmette.features.repository.neighbours import Neighbour, find_neighbours
+
+__all__ = ["Checkout", "Function", "Module", "Neighbour", "find_neighbours", "read_conventions"]

@@ -1,0 +1,270 @@
+"""A checkout as data: its texts and syntax trees, read without importing or running anything."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from palmette.features.artefacts import Parameter
+
+_SKIPPED = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
+_LARGEST = 400_000
+"""Bytes; a larger file is not something that a team writes by hand."""
+_MOST_FILES = 20_000
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the repository: its syntax tree and where it is."""
+
+    node: ast.FunctionDef
+    module: str
+    """Import name of its module."""
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters in order, without `self`, `*args` and `**kwargs`."""
+        arguments = self.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+        pairs = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+        return tuple(
+            Parameter(name=argument.arg, annotation=source_of(argument.annotation),
+                      default=ast.unparse(default) if default else None)
+            for argument, default in pairs)
+
+    @property
+    def keyword_only(self) -> frozenset[str]:
+        return frozenset(argument.arg for argument in self.node.args.kwonlyargs)
+
+    @property
+    def returns(self) -> str:
+        return source_of(self.node.returns)
+
+    @property
+    def doc(self) -> str:
+        return ast.get_docstring(self.node) or ""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A Python file that parses."""
+
+    path: str
+    """Relative to the checkout, with forward slashes."""
+    name: str
+    """Import name, e.g. `offers.features.user_activity`."""
+    text: str
+    tree: ast.Module
+
+    @property
+    def stem(self) -> str:
+        return PurePosixPath(self.path).stem
+
+    @cached_property
+    def functions(self) -> tuple[Function, ...]:
+        """Functions at module level, in the order of the file."""
+        return tuple(Function(node, self.name, self.path) for node in self.tree.body if isinstance(node, ast.FunctionDef))
+
+    @cached_property
+    def classes(self) -> tuple[ast.ClassDef, ...]:
+        return tuple(node for node in self.tree.body if isinstance(node, ast.ClassDef))
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """Local name to the dotted name that it stands for; relative imports are made absolute."""
+        found: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
+                          for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = self._absolute(node)
+                found |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+        return found
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        package = self.name.split(".")
+        if not self.path.endswith("__init__.py"):
+            package = package[:-1]
+        package = package[: len(package) - node.level + 1]
+        return ".".join([*package, *([node.module] if node.module else [])])
+
+    @property
+    def is_test(self) -> bool:
+        parts = PurePosixPath(self.path).parts
+        return self.stem.startswith("test_") or self.stem.endswith("_test") or self.stem == "conftest" or any(
+            part in ("tests", "test") for part in parts[:-1])
+
+
+class Checkout:
+    """The files of a repository that a person wrote, by relative path."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.paths = tuple(sorted(_walk(root)))
+
+    def text(self, path: str) -> str:
+        """Text of a file; empty when there is none or it is not UTF-8."""
+        try:
+            return (self.root / path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    @cached_property
+    def modules(self) -> tuple[Module, ...]:
+        """All Python files that parse."""
+        found = []
+        for path in self.paths:
+            if path.endswith(".py"):
+                text = self.text(path)
+                try:
+                    found.append(Module(path, self.import_name(path), text, ast.parse(text)))
+                except (SyntaxError, ValueError):
+                    continue
+        return tuple(found)
+
+    @cached_property
+    def pyproject(self) -> Mapping[str, Any]:
+        return self._toml("pyproject.toml")
+
+    def tool(self, name: str) -> Mapping[str, Any] | None:
+        """The section `[tool.<name>]` of pyproject.toml, if there is one."""
+        section = self.pyproject.get("tool", {})
+        found = section.get(name) if isinstance(section, Mapping) else None
+        return found if isinstance(found, Mapping) else None
+
+    def _toml(self, path: str) -> Mapping[str, Any]:
+        try:
+            return tomllib.loads(self.text(path))
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    def ruff(self) -> Mapping[str, Any] | None:
+        """Ruff's own settings, wherever they are; None when it is not set up."""
+        for path in ("ruff.toml", ".ruff.toml"):
+            if (self.root / path).is_file():
+                return self._toml(path)
+        return self.tool("ruff")
+
+    def ini(self, path: str) -> configparser.ConfigParser:
+        parser = configparser.ConfigParser(interpolation=None)
+        try:
+            parser.read_string(self.text(path))
+        except configparser.Error:
+            return configparser.ConfigParser(interpolation=None)
+        return parser
+
+    @cached_property
+    def python_roots(self) -> tuple[str, ...]:
+        """Folders that imports start from, relative; the repository itself is `.` and comes last."""
+        roots: list[str] = []
+        setuptools = self.tool("setuptools") or {}
+        roots += _strings(_dig(setuptools, "packages", "find", "where"))
+        roots += _strings(_dig(setuptools, "package-dir", ""))
+        roots += _strings(_dig(self.tool("pytest") or {}, "ini_options", "pythonpath"))
+        for path, section in (("setup.cfg", "tool:pytest"), ("pytest.ini", "pytest")):
+            roots += self.ini(path).get(section, "pythonpath", fallback="").split()
+        roots += ["src"] if any(path.startswith("src/") for path in self.paths) else []
+        clean = [str(PurePosixPath(root)) for root in roots if not root.startswith("/") and ".." not in root]
+        present = [root for root in dict.fromkeys(clean) if root != "." and (self.root / root).is_dir()]
+        return (*(root for root in present if f"{root}/__init__.py" not in self.paths), ".")
+
+    def import_name(self, path: str) -> str:
+        """The name by which the repository's own code imports a file."""
+        parts = PurePosixPath(path).with_suffix("").parts
+        start = 0
+        for root in self.python_roots:
+            root_parts = PurePosixPath(root).parts
+            if parts[: len(root_parts)] == root_parts:
+                start = max(start, len(root_parts))
+        name = parts[start:]
+        return ".".join(name[:-1] if name[-1] == "__init__" and len(name) > 1 else name)
+
+    def resolves(self, dotted: str) -> bool:
+        """Whether a dotted name is a module of the repository, or something that one of them defines."""
+        module, _, attribute = dotted.rpartition(".")
+        for candidate in self.modules:
+            if candidate.name == dotted:
+                return True
+            if candidate.name == module and attribute in defined_names(candidate):
+                return True
+        return any(candidate.name.startswith(dotted + ".") for candidate in self.modules)
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """First parts of all import names of the repository."""
+        return frozenset(module.name.split(".")[0] for module in self.modules)
+
+
+def defined_names(module: Module) -> frozenset[str]:
+    """Names that a module binds at its top level: definitions, assignments and imports."""
+    names = set(module.imports)
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(names)
+
+
+def source_of(node: ast.expr | None) -> str:
+    """An annotation as source text; a quoted one without its quotes."""
+    if node is None:
+        return ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return ast.unparse(node)
+
+
+def called_names(node: ast.AST) -> list[str]:
+    """Dotted names of everything that is called inside, e.g. `spark.read.parquet`; unnamed parts are `?`."""
+    return [dotted_name(child.func) for child in ast.walk(node) if isinstance(child, ast.Call)]
+
+
+def dotted_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted_name(node.value)}.{node.attr}"
+    if isinstance(node, ast.Call):
+        return dotted_name(node.func)
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _walk(root: Path) -> Iterator[str]:
+    count = 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
+        for name in sorted(files):
+            path = Path(folder) / name
+            if path.is_symlink() or path.stat().st_size > _LARGEST:
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield path.relative_to(root).as_posix()
+
+
+def _dig(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _strings(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, str)]

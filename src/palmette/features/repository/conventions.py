@@ -1,0 +1,184 @@
+"""The conventions of a team's repository, read from its README and from the neighbouring feature scripts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Literal, NamedTuple
+
+from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
+from palmette.features.repository.checkout import Checkout, dotted_name
+from palmette.features.repository.neighbours import Neighbour, common_functions, find_neighbours, is_frame
+from palmette.features.repository.readme import read_readme
+from palmette.features.repository.tooling import formatting, session_fixture
+from palmette.features.spec.run import Run
+
+_ORDER: tuple[Role, ...] = ("load", "build", "write", "main")
+_DOC_LINES = 12
+DEFAULT_LINE_LENGTH = 100
+
+
+def _default_functions(config: str) -> dict[Role, FunctionShape]:
+    def shape(name: str, role: Role, parameters: str, returns: str) -> FunctionShape:
+        pairs = [pair.split(": ") for pair in parameters.split("; ")]
+        return FunctionShape(name=name, role=role, returns=returns, parameters=tuple(
+            Parameter(name=pair[0], annotation=pair[1].split(" = ")[0],
+                      default=pair[1].split(" = ")[1] if " = " in pair[1] else None) for pair in pairs))
+
+    return {
+        "load": shape("load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"),
+        "build": shape("build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"),
+        "write": shape("write_features", "write", f"features: DataFrame; config: {config}", "None"),
+        "main": shape("main", "main", "argv: list[str] | None = None", "None"),
+    }
+
+
+def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | None = None) -> Conventions:
+    """How a script for `view_name` should look in the repository at `root`.
+
+    The README wins over the neighbours where it is explicit; what neither says has a plain default.
+    """
+    checkout = checkout or Checkout(root)
+    neighbours = find_neighbours(checkout)
+    readme = read_readme(checkout.text(run.repository.readme))
+    functions = _functions(readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name)
+    paths = _Paths.of(checkout, neighbours)
+    script_path = readme.script_path or paths.script or "features/{view}.py"
+    options = _options(neighbours)
+    style = formatting(checkout)
+    return Conventions(
+        package=_package(checkout, script_path.replace("{view}", view_name)),
+        script_path=script_path,
+        test_path=readme.test_path or paths.test or "tests/test_{view}.py",
+        config_path=readme.config_path or paths.config or "configs/{view}.yaml",
+        functions=functions,
+        tables_as=_tables_as(functions),
+        config_option=options.config,
+        as_of_option=options.as_of,
+        docstring_style=_docstring_style(neighbours),
+        fixture=session_fixture(checkout) or "spark",
+        formatter=style.command,
+        line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
+        rules=readme.rules,
+    )
+
+
+def _functions(stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str,
+               view_name: str) -> tuple[FunctionShape, ...]:
+    """One function a role: the README's name, the neighbours' signature for it, a default where both are silent."""
+    by_role = {shape.role: shape for shape in common}
+    merged = _default_functions(config)
+    order = [shape.role for shape in common] or [shape.role for shape in stated]
+    for role, shape in by_role.items():
+        callable_as_is = role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
+        merged[role] = shape if callable_as_is else merged[role].model_copy(update={"name": shape.name})
+    for shape in stated:
+        known = merged[shape.role]
+        merged[shape.role] = shape if _annotated(shape) else known.model_copy(update={"name": shape.name})
+    full = [*order, *(role for role in _ORDER if role not in order)]
+    full.sort(key=lambda role: role == "main")
+    return tuple(merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
+                 for role in full)
+
+
+def _annotated(shape: FunctionShape) -> bool:
+    return bool(shape.parameters) and all(parameter.annotation for parameter in shape.parameters)
+
+
+def _tables_as(functions: Iterable[FunctionShape]) -> Literal["dict", "each"]:
+    build = next(shape for shape in functions if shape.role == "build")
+    return "each" if any(is_frame(parameter) for parameter in build.parameters) else "dict"
+
+
+def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
+    """The name of the team's configuration class, as scripts annotate it."""
+    if run.repository.config_class:
+        return run.repository.config_class.rpartition(":")[2].rpartition(".")[2]
+    names = Counter(parameter.annotation for neighbour in neighbours for function in neighbour.module.functions
+                    for parameter in function.parameters
+                    if parameter.name in ("config", "cfg", "conf", "settings") and parameter.annotation)
+    return names.most_common(1)[0][0] if names else "dict[str, Any]"
+
+
+class _Paths(NamedTuple):
+    """Patterns with `{view}`; empty where no file of the repository shows one."""
+
+    script: str = ""
+    test: str = ""
+    config: str = ""
+
+    @classmethod
+    def of(cls, checkout: Checkout, neighbours: Sequence[Neighbour]) -> _Paths:
+        if not neighbours:
+            return cls()
+        tests, configs = Counter[str](), Counter[str]()
+        for neighbour in neighbours:
+            own = neighbour.module.path
+            for path in checkout.paths:
+                pattern = _pattern(path, neighbour.view, own)
+                if pattern is None or path == own:
+                    continue
+                name = PurePosixPath(path).name
+                if path.endswith(".py") and ("test" in name or "/tests/" in f"/{path}"):
+                    tests[pattern] += 1
+                elif path.endswith((".yaml", ".yml")):
+                    configs[pattern] += 1
+        return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs))
+
+
+def _pattern(path: str, view: str, script: str) -> str | None:
+    """`path` with `{view}` for the view's name, where the file (or its folder) is named after the view."""
+    file = PurePosixPath(path)
+    spellings = {view: "{view}"}
+    own = PurePosixPath(script).stem
+    if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
+        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
+        folders = [spellings.get(part, part) for part in file.parent.parts]
+        return str(PurePosixPath(*folders, name + file.suffix))
+    if view in file.parent.parts and file.stem != own:
+        return str(PurePosixPath(*(spellings.get(part, part) for part in file.parts)))
+    return None
+
+
+def _favourite(patterns: Counter[str]) -> str:
+    return max(patterns.items(), key=lambda item: (item[1], -len(item[0])))[0] if patterns else ""
+
+
+def _package(checkout: Checkout, script_path: str) -> str:
+    """Import name of the folder of scripts; empty for scripts that are not importable as a package."""
+    parts = checkout.import_name(script_path).split(".")[:-1]
+    return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
+
+
+class _Options(NamedTuple):
+    config: str = "--config"
+    as_of: str = "--as-of"
+
+
+def _options(neighbours: Sequence[Neighbour]) -> _Options:
+    """Names of the command-line options of most neighbours, from argparse, click or typer calls."""
+    config, as_of = Counter[str](), Counter[str]()
+    for neighbour in neighbours:
+        for node in ast.walk(neighbour.module.tree):
+            if not isinstance(node, ast.Call) or dotted_name(node.func).split(".")[-1] not in (
+                    "add_argument", "option", "Option"):
+                continue
+            flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            for flag in flags:
+                if not flag.startswith("--"):
+                    continue
+                if re.search(r"conf|cfg|settings", flag):
+                    config[flag] += 1
+                elif re.search(r"as[-_]?of|cut[-_]?off|date|until|day|timestamp", flag):
+                    as_of[flag] += 1 + bool(re.search(r"as[-_]?of|cut[-_]?off", flag))
+    return _Options(config=_favourite(config) or "--config", as_of=_favourite(as_of) or "--as-of")
+
+
+def _docstring_style(neighbours: Sequence[Neighbour]) -> str:
+    """The first lines of a neighbour's module docstring; the longest one has the most to say about sections."""
+    texts = [ast.get_docstring(neighbour.module.tree) or "" for neighbour in neighbours]
+    longest = max(texts, key=len, default="")
+    return "\n".join(longest.splitlines()[:_DOC_LINES])

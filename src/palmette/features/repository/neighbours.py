@@ -1,0 +1,173 @@
+"""The feature scripts that a repository already has, and the functions that they have in common."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from palmette.features.artefacts import FunctionShape, Parameter, Role
+from palmette.features.repository.checkout import Checkout, Function, Module, called_names
+
+_READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
+_WRITES = re.compile(r"(^|[._])(write|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)")
+_AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script", "build")
+_ROLE_WORDS: tuple[tuple[Role, str], ...] = (
+    ("main", r"^(main|run|cli)$"),
+    ("write", r"(^|_)(write|save|store|publish|persist|sink|output)"),
+    ("load", r"(^|_)(load|read|extract|fetch|input|inputs|ingest)"),
+    ("build", r"(^|_)(build|compute|transform|make|create|calculate|features|assemble|derive)"),
+)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A feature script of the repository."""
+
+    module: Module
+    view: str
+    """Name of its feature view, as its path says it."""
+    pattern: str
+    """Its path with `{view}` in place of the name."""
+
+    def function(self, name: str) -> Function | None:
+        """The function with this name, where `{view}` stands for the neighbour's view."""
+        wanted = name.replace("{view}", self.view)
+        return next((function for function in self.module.functions if function.name == wanted), None)
+
+
+def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
+    """Scripts that build data frames and can be run, of the folder (or naming pattern) that has most of them."""
+    scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
+    runnable = [module for module in scripts if entry_of(module)]
+    named = [Neighbour(module, *_view_and_pattern(module, runnable)) for module in runnable or _siblings(scripts)]
+    if not named:
+        return ()
+    patterns = Counter(neighbour.pattern for neighbour in named)
+    favourite, _ = max(patterns.items(), key=lambda item: (item[1], "feature" in item[0], -len(item[0])))
+    return tuple(neighbour for neighbour in named if neighbour.pattern == favourite)
+
+
+def _builds_frames(module: Module) -> bool:
+    uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
+    return uses_spark and any("DataFrame" in function.returns for function in module.functions)
+
+
+def _siblings(scripts: Sequence[Module]) -> list[Module]:
+    """Without runnable scripts: modules of one folder that share a function which returns a data frame."""
+    shared: dict[tuple[str, str], list[Module]] = {}
+    for module in scripts:
+        for function in module.functions:
+            if "DataFrame" in function.returns and role_by_name(function.name) == "build":
+                shared.setdefault((str(PurePosixPath(module.path).parent), function.name), []).append(module)
+    largest = max(shared.values(), key=len, default=[])
+    return largest if len(largest) > 1 else []
+
+
+def entry_of(module: Module) -> str | None:
+    """Name of the function that runs a script: the one its `__main__` guard calls, or `main`."""
+    for node in module.tree.body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            names = {function.name for function in module.functions}
+            return next((name for name in called_names(node) if name in names), "main")
+    return "main" if any(function.name == "main" for function in module.functions) else None
+
+
+def _view_and_pattern(module: Module, scripts: Sequence[Module]) -> tuple[str, str]:
+    path = PurePosixPath(module.path)
+    same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
+    if len(same_name) > 1 and path.parent.name:
+        view = path.parent.name
+        return view, str(path.parent.parent / "{view}" / path.name)
+    prefix, view, suffix = split_affixes(path.stem)
+    return view, str(path.parent / f"{prefix}{{view}}{suffix}{path.suffix}")
+
+
+def split_affixes(stem: str) -> tuple[str, str, str]:
+    """Customary words around a view's name.
+
+    >>> split_affixes("feat_user_activity")
+    ('feat_', 'user_activity', '')
+    """
+    parts = stem.split("_")
+    if len(parts) > 1 and parts[0] in _AFFIXES:
+        return parts[0] + "_", "_".join(parts[1:]), ""
+    if len(parts) > 1 and parts[-1] in _AFFIXES[:1] + _AFFIXES[5:8]:
+        return "", "_".join(parts[:-1]), "_" + parts[-1]
+    return "", stem, ""
+
+
+def role_by_name(name: str) -> Role | None:
+    """The role that a function's name suggests."""
+    return next((role for role, pattern in _ROLE_WORDS if re.search(pattern, name)), None)
+
+
+def role_of(function: Function, entry: str | None) -> Role | None:
+    """The role that a function's signature and body show."""
+    if function.name == entry:
+        return "main"
+    takes_frames = any("DataFrame" in parameter.annotation for parameter in function.parameters)
+    calls = called_names(function.node)
+    if "DataFrame" in function.returns and takes_frames:
+        return "build"
+    if takes_frames and function.returns in ("None", "", "str", "int") and any(_WRITES.search(c) for c in calls):
+        return "write"
+    if "DataFrame" in function.returns and any(_READS.search(call) for call in calls):
+        return "load"
+    return None
+
+
+def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ...]:
+    """Public functions that most neighbours define, one a role, in the order of the first file."""
+    if not neighbours:
+        return ()
+    tally: Counter[str] = Counter()
+    for neighbour in neighbours:
+        tally.update({_generic(function.name, neighbour.view) for function in neighbour.module.functions})
+    needed = max(1, (len(neighbours) + 1) // 2)
+    model = max(neighbours, key=lambda n: (sum(_generic(f.name, n.view) in tally and tally[_generic(f.name, n.view)] >= needed
+                                               for f in n.module.functions), n.module.path))
+    entry = entry_of(model.module)
+    best: dict[Role, tuple[tuple[int, ...], int, FunctionShape]] = {}
+    for index, function in enumerate(model.module.functions):
+        name = _generic(function.name, model.view)
+        role = role_of(function, entry)
+        if role is None or tally[name] < needed or (name.startswith("_") and role != "main"):
+            continue
+        rank = (tally[name], role_by_name(name) == role, _called_by_entry(function, model.module, entry), index)
+        if role not in best or rank > best[role][0]:
+            best[role] = (rank, index, _shape(name, role, neighbours, function))
+    return tuple(shape for _, _, shape in sorted(best.values(), key=lambda item: item[1]))
+
+
+def _generic(name: str, view: str) -> str:
+    """A function's name with `{view}` where it repeats the view's."""
+    return re.sub(rf"(^|_){re.escape(view)}(_|$)", r"\1{view}\2", name) if view else name
+
+
+def _called_by_entry(function: Function, module: Module, entry: str | None) -> bool:
+    main = next((other for other in module.functions if other.name == entry), None)
+    return main is not None and function.name in called_names(main.node)
+
+
+def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Function) -> FunctionShape:
+    """The signature that the neighbours share; parameters for data frames stay as the model has them."""
+    variants = [function for neighbour in neighbours if (function := neighbour.function(name))]
+    shared = set.intersection(*({parameter.name for parameter in f.parameters} for f in variants)) if variants else set()
+    kept = tuple(parameter for parameter in model.parameters
+                 if parameter.name in shared or is_frame(parameter) or parameter.default is None)
+    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(model.returns, variants))
+
+
+def _returns(returns: str, variants: Sequence[Function]) -> str:
+    """A tuple of as many data frames as the script has sources becomes `tuple[DataFrame, ...]`."""
+    if returns.startswith("tuple[") or len({function.returns for function in variants}) > 1:
+        return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
+    return returns
+
+
+def is_frame(parameter: Parameter) -> bool:
+    return parameter.annotation.split(".")[-1] == "DataFrame"

@@ -1,0 +1,138 @@
+"""What a README says about feature scripts, taken as data: rules, file patterns and required functions.
+
+Only a closed set of conventions is read; everything else in the text is ignored.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from palmette.features.artefacts import FunctionShape, Parameter, Role
+from palmette.features.repository.checkout import source_of
+from palmette.features.repository.neighbours import role_by_name
+
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
+_SUBJECT = re.compile(
+    r"\b(name[ds]?|naming|snake_case|imports?|select|udfs?|collect|topandas|withcolumn|functions?|docstrings?|types?"
+    r"|typed|annotat\w+|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*"
+    r"|line length|module|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b", re.IGNORECASE)
+_DUTY = re.compile(
+    r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
+    r"|keep|live[sd]?|go(?:es)?|as)\b", re.IGNORECASE)
+_DEFINES = re.compile(r"\b(defin\w*|provid\w*|expos\w*|contain\w*|implement\w*|has|have|consists?|functions?)\b", re.IGNORECASE)
+_SCRIPTS = re.compile(r"\b(every|each|all|a|any|feature)\s+(?:\w+\s+)?(script|module|file|view|job|feature)s?\b", re.IGNORECASE)
+_CODE = re.compile(r"`([^`\n]+)`")
+_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{}/]*\}|\$\{?\w*(?:view|name)\w*\}?|\bVIEW(?:_NAME)?\b|\bNAME\b|\*", re.IGNORECASE)
+_MOST_RULES = 40
+_LONGEST = 300
+
+
+@dataclass(frozen=True)
+class ReadmeConventions:
+    """What the README states explicitly; empty where it is silent."""
+
+    functions: tuple[FunctionShape, ...] = ()
+    script_path: str = ""
+    test_path: str = ""
+    config_path: str = ""
+    line_length: int | None = None
+    rules: tuple[str, ...] = ()
+
+
+def read_readme(text: str) -> ReadmeConventions:
+    """The conventions that a README states.
+
+    >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
+    'jobs/{view}.py'
+    """
+    bullets = _bullets(_FENCE.sub("", text))
+    paths = _paths(text)
+    length = re.search(r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE)
+    return ReadmeConventions(
+        functions=_functions(text, bullets), **paths,
+        line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
+        rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES])
+
+
+_FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
+
+
+def _bullets(text: str) -> list[str]:
+    """List items, each with its continuation lines, on one line."""
+    items: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        match = _BULLET.match(line)
+        if match:
+            items.append(match["text"].strip())
+            inside = True
+        elif inside and line.startswith((" ", "\t")) and line.strip():
+            items[-1] += " " + line.strip()
+        else:
+            inside = False
+    return items
+
+
+def _paths(text: str) -> dict[str, str]:
+    """The first backticked path with a placeholder, for each kind of file."""
+    found: dict[str, str] = {}
+    for code in _CODE.findall(text):
+        if " " in code or not code.endswith((".py", ".yaml", ".yml")) or not _PLACEHOLDER.search(code):
+            continue
+        path = _PLACEHOLDER.sub("{view}", code).removeprefix("./")
+        if path.startswith("/") or ".." in path or path.count("{view}") > 2:
+            continue
+        is_test = "test" in path.rsplit("/", 1)[-1]
+        kind = "config_path" if not path.endswith(".py") else "test_path" if is_test else "script_path"
+        found.setdefault(kind, path)
+    return found
+
+
+def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
+    """Functions that every script defines: from sentences that say so, and from `def`s in code blocks near them."""
+    shapes: dict[Role, FunctionShape] = {}
+    statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
+    told = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
+    codes = [code for statement in told for code in _CODE.findall(statement)]
+    if told:
+        codes += [code for statement in bullets for code in _CODE.findall(statement)[:1]
+                  if statement.startswith("`") or statement.startswith("**`")]
+        for fence in _FENCE.finditer(text):
+            codes += _definitions(fence["body"])
+    for code in codes:
+        shape = _parse(code)
+        if shape is not None and (shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)):
+            shapes[shape.role] = shape
+    return tuple(shapes.values())
+
+
+def _definitions(body: str) -> list[str]:
+    try:
+        tree = ast.parse(body)
+    except SyntaxError:
+        return []
+    return [ast.unparse(node.args).join((f"{node.name}(", ")")) + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+            for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _parse(code: str) -> FunctionShape | None:
+    """`build(tables, as_of) -> DataFrame`, `def build(...)`, `build()` or just `build`."""
+    signature = code.strip().removeprefix("def ").removesuffix(":")
+    if re.fullmatch(r"[a-z_][a-z0-9_]*", signature):
+        signature += "()"
+    try:
+        node = ast.parse(f"def {signature}: ...").body[0]
+    except SyntaxError:
+        return None
+    assert isinstance(node, ast.FunctionDef)
+    role = role_by_name(node.name)
+    if role is None:
+        return None
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    padding = len(arguments) - len(node.args.defaults)
+    defaults = [None] * padding + [ast.unparse(default) for default in node.args.defaults]
+    parameters = tuple(Parameter(name=a.arg, annotation=source_of(a.annotation), default=d)
+                       for a, d in zip(arguments, defaults, strict=True))
+    return FunctionShape(name=node.name, role=role, parameters=parameters, returns=source_of(node.returns))

@@ -1,0 +1,76 @@
+"""The team's formatter, line length and test fixture, from its settings files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from palmette.features.repository.checkout import Checkout, called_names, dotted_name
+
+_DEFAULT_LENGTH = 88
+"""Of both ruff and black, when they are told nothing."""
+
+
+class Formatting(NamedTuple):
+    """The command that formats files, and the line length that it keeps to (None: nothing says)."""
+
+    command: tuple[str, ...]
+    line_length: int | None
+
+
+def formatting(checkout: Checkout) -> Formatting:
+    """The formatter that the repository is set up for.
+
+    A pre-commit hook names it for certain; otherwise `[tool.black]`, then ruff's settings.
+    """
+    hooks = checkout.text(".pre-commit-config.yaml") + checkout.text(".pre-commit-config.yml")
+    ruff, black = checkout.ruff(), checkout.tool("black")
+    if re.search(r"\bid:\s*ruff-format\b", hooks):
+        return Formatting(("ruff", "format"), _length(ruff) or _DEFAULT_LENGTH)
+    if re.search(r"\bid:\s*black\b", hooks) or black is not None:
+        return Formatting(("black",), _length(black) or _DEFAULT_LENGTH)
+    if ruff is not None:
+        return Formatting(("ruff", "format"), _length(ruff) or _DEFAULT_LENGTH)
+    return Formatting((), _lint_length(checkout))
+
+
+def _length(settings: Mapping[str, Any] | None) -> int | None:
+    value = (settings or {}).get("line-length")
+    return value if isinstance(value, int) and 40 <= value <= 320 else None
+
+
+def _lint_length(checkout: Checkout) -> int | None:
+    for path, section in (("setup.cfg", "flake8"), (".flake8", "flake8"), ("tox.ini", "flake8"), ("setup.cfg", "pycodestyle")):
+        value = checkout.ini(path).get(section, "max-line-length", fallback="") or checkout.ini(path).get(
+            section, "max_line_length", fallback="")
+        if value.isdigit():
+            return int(value)
+    return None
+
+
+def session_fixture(checkout: Checkout) -> str | None:
+    """Name of the test fixture that gives a SparkSession; the one nearest to the root of the repository."""
+    for module in sorted(checkout.modules, key=lambda m: (m.stem != "conftest", m.path.count("/"), m.path)):
+        if not module.is_test:
+            continue
+        for function in module.functions:
+            decorators = [dotted_name(node).split(".")[-1] for node in function.node.decorator_list]
+            if "fixture" in decorators and _gives_session(function.node, function.returns):
+                return _fixture_name(function.node) or function.name
+    return None
+
+
+def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
+    builds = any("SparkSession" in name or "build_session" in name or "get_spark" in name for name in called_names(node))
+    return "SparkSession" in returns or (builds and "DataFrame" not in returns)
+
+
+def _fixture_name(node: ast.FunctionDef) -> str | None:
+    """The name given as `@pytest.fixture(name="...")`."""
+    for decorator in node.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
+                return keyword.value.value
+    return None
