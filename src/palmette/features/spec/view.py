@@ -31,6 +31,9 @@ class ViewSource:
     for other kinds: the state as of T); apply `late` steps to those alone. `late` begins at the first step that
     looks at other events or at the state at the cut-off. Windows and `where` come after all steps: previous, gap and
     session see all visible history.
+    The state as of an instant E (the cut-off, or with `at: event` the event's time) is what was known just before E,
+    among the rows available before E: of a snapshot table, each key's newest row with event time < E; of an scd2 table,
+    the row with valid_from < E <= valid_to (no valid_to: still valid); a dimension has one state, whatever E.
     A date event time is that day's midnight in the view's zone; an integer one counts its `unit` since the epoch; a
     timestamp_ntz is a wall clock reading in the view's zone.
     """
