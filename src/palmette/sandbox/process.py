@@ -1,0 +1,179 @@
+"""`Sandbox.run` for programs that end, `Sandbox.start` for servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from palmette.errors import MachineError
+from palmette.sandbox.isolation import Command, Isolation, LimitsOnly, allowed_environment
+from palmette.sandbox.result import ExecutionResult, Limits
+
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_GRACE = 15.0
+"""Seconds that the supervisor may take to end everything once the time is over."""
+
+
+def python_command(*arguments: str) -> tuple[str, ...]:
+    """This interpreter without the user's site packages, the current folder or bytecode writing."""
+    return (sys.executable, "-P", "-s", "-B", *arguments)
+
+
+class Sandbox:
+    """Starts programs: bounded, without secrets, and ended together with everything that they started."""
+
+    def __init__(self, isolation: Isolation | None = None) -> None:
+        self.isolation = isolation or LimitsOnly()
+
+    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None,
+            limits: Limits = Limits(), stdin: bytes = b"") -> ExecutionResult:
+        """Runs a program to its end. `env` is added to the allow-listed environment."""
+        supervised = _Supervised(self.isolation, argv, cwd, env or {}, limits, subprocess.PIPE)
+        streams = supervised.popen
+        assert streams.stdin and streams.stdout and streams.stderr
+        stdout, stderr = _Kept(streams.stdout, limits.output_chars), _Kept(streams.stderr, limits.output_chars)
+        threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
+        outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
+        return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome)
+
+    def start(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None,
+              limits: Limits = Limits(seconds=None)) -> Process:
+        """Starts a server; the caller stops it. It ends at the latest when palmette ends."""
+        log = tempfile.TemporaryFile()  # noqa: SIM115
+        return Process(_Supervised(self.isolation, argv, cwd, env or {}, limits, log), log)
+
+
+class Process:
+    """A server that runs in the sandbox."""
+
+    def __init__(self, supervised: _Supervised, log: IO[bytes]) -> None:
+        self._supervised = supervised
+        self._log = log
+
+    @property
+    def alive(self) -> bool:
+        return self._supervised.popen.poll() is None
+
+    @property
+    def scratch(self) -> Path:
+        """Its private folder, removed when it ends."""
+        return self._supervised.scratch
+
+    def output(self, chars: int = 20_000) -> str:
+        """The last `chars` characters of what it printed, both streams together."""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), chars, max(0, size - chars)).decode("utf-8", "replace")
+
+    def stop(self) -> None:
+        """Ends it and everything that it started; does nothing when it has ended."""
+        self._supervised.stop()
+
+
+class _Supervised:
+    """A supervisor process with its two pipes."""
+
+    def __init__(self, isolation: Isolation, argv: Sequence[str], cwd: Path, env: Mapping[str, str],  # noqa: PLR0913
+                 limits: Limits, output: int | IO[bytes]) -> None:
+        self.scratch = Path(tempfile.mkdtemp(prefix="palmette-"))
+        self._lock = threading.Lock()
+        control, self._control = os.pipe()
+        self._report, report = os.pipe()
+        command = isolation.wrap(
+            Command(tuple(argv), allowed_environment(os.environ, self.scratch, env)), cwd, self.scratch)
+        spec = {"argv": command.argv, "env": dict(command.env), "cwd": str(cwd), "control": control, "report": report,
+                "scratch": str(self.scratch), "limits": limits.model_dump(exclude={"output_chars"})}
+        piped = output == subprocess.PIPE
+        try:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", _SUPERVISOR, json.dumps(spec)],
+                stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.PIPE if piped else subprocess.STDOUT,
+                pass_fds=(control, report), start_new_session=True)
+        except OSError as error:
+            raise MachineError(f"cannot start a process: {error}", "Free memory or processes and try again.",
+                               code="no-process") from error
+        finally:
+            os.close(control)
+            os.close(report)
+
+    def wait(self, seconds: float | None) -> dict[str, Any]:
+        """How the program ended: the fields exit_code, ended, note, seconds."""
+        started = time.monotonic()
+        try:
+            self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+        except BaseException:
+            self.stop()
+            raise
+        self._close_control()
+        report = os.read(self._report, 65536)
+        os.close(self._report)
+        if report:
+            outcome: dict[str, Any] = json.loads(report)
+            return outcome
+        return {"exit_code": -9, "ended": "killed", "note": "its supervisor was killed",
+                "seconds": time.monotonic() - started}
+
+    def stop(self) -> None:
+        self._close_control()
+        try:
+            self.popen.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+
+    def _close_control(self) -> None:
+        with self._lock:
+            control, self._control = self._control, -1
+        if control >= 0:
+            os.close(control)
+
+
+class _Kept:
+    """Reads a stream to its end in a thread, and keeps its first and last part."""
+
+    def __init__(self, stream: IO[bytes], chars: int) -> None:
+        self._half = chars // 2
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            while chunk := os.read(stream.fileno(), 65536):
+                room = self._half - len(self._head)
+                self._head += chunk[:room]
+                self._tail += chunk[room:]
+                if len(self._tail) > 2 * self._half + 65536:
+                    self._trim()
+
+    def _trim(self) -> None:
+        excess = len(self._tail) - self._half
+        if excess > 0:
+            self._dropped += excess
+            del self._tail[:excess]
+
+    def text(self) -> str:
+        """What was kept; waits briefly for the end of the stream."""
+        self._thread.join(5)
+        self._trim()
+        gap = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+
+
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with suppress(OSError), stream:
+        stream.write(data)

@@ -1,0 +1,46 @@
+"""What a sandboxed program may use, and what came of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from palmette.documents import Model
+
+Ended = Literal["exited", "timeout", "killed"]
+
+
+class Limits(Model):
+    """Bounds of one program, with all the processes that it starts."""
+
+    seconds: float | None = Field(default=60, gt=0)
+    """Wall time; None for a server."""
+    file_mb: int = Field(default=512, ge=1)
+    """Size of any one file that it writes."""
+    open_files: int = Field(default=1024, ge=16)
+    processes: int = Field(default=128, ge=1)
+    """Processes alive at once, counted several times a second; above it, all are killed."""
+    memory_mb: int | None = Field(default=None, ge=16)
+    """Address space of each process. None for a JVM, which reserves far more than it uses."""
+    output_chars: int = Field(default=200_000, ge=0)
+    """Kept of each stream: the first and the last half; the rest is read and dropped."""
+
+
+class ExecutionResult(Model):
+    """How a program ended. Failure is a value here, never an exception."""
+
+    exit_code: int
+    """As the program gave it; minus the signal's number when a signal ended it."""
+    stdout: str
+    stderr: str
+    seconds: float
+    ended: Ended
+    note: str = ""
+    """Why it did not exit by itself, in words."""
+    isolation: str
+    """Name of the isolation that it ran under."""
+
+    @property
+    def ok(self) -> bool:
+        return self.ended == "exited" and self.exit_code == 0

@@ -1,0 +1,131 @@
+"""Warm Spark: one Spark Connect server that answers many short programs, each with its own session."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from palmette.errors import MachineError
+from palmette.sandbox.java import java_environment
+from palmette.sandbox.process import Process, Sandbox
+from palmette.sandbox.result import Limits
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_START_SECONDS = 90.0
+_READY = re.compile(r"started at: \S*?:(\d+)")
+
+TINY_DATA: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.connect.session.manager.defaultSessionTimeout": "30m",
+    "spark.log.level": "ERROR",
+}
+"""For frames of a few rows, compiling a plan costs more than interpreting it. Each client may set its own."""
+
+
+class WarmSpark:
+    """A Spark Connect server that starts at its first use, is started again once if it dies, and is always stopped.
+
+    `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists (`sc://...`),
+    which is used as it is and never stopped.
+    """
+
+    def __init__(self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g") -> None:
+        self._sandbox = sandbox or Sandbox()
+        self._master = master
+        self._memory = memory
+        self._lock = threading.Lock()
+        self._process: Process | None = None
+        self._port = ""
+        self._starts = 0
+
+    def __enter__(self) -> WarmSpark:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def remote(self) -> str:
+        """The URL for clients; starts the server when it does not run. MachineError when it cannot."""
+        if self._master.startswith("sc://"):
+            return self._master
+        with self._lock:
+            if self._process is None or not self._process.alive:
+                self._start()
+            return f"sc://127.0.0.1:{self._port}/"
+
+    @property
+    def alive(self) -> bool:
+        """Whether clients can connect now, without starting anything."""
+        return self._master.startswith("sc://") or (self._process is not None and self._process.alive)
+
+    def stop(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._process.stop()
+                self._process = None
+
+    def _start(self) -> None:
+        if self._process is not None:
+            said = self._process.output(3000)
+            self._process = None
+            if self._starts > 1:
+                raise MachineError(f"The Spark server died twice. It said last:\n{said}",
+                                   "Give it more memory, or look at what it was asked to do.", code="spark-died")
+        self._starts += 1
+        process = self._sandbox.start(
+            _command(self._master, self._memory), cwd=Path("/"),
+            env=java_environment(), limits=Limits(seconds=None, file_mb=65536, open_files=65536, processes=512))
+        try:
+            self._port = _wait_for_port(process)
+        except BaseException:
+            process.stop()
+            raise
+        self._process = process
+
+
+def _command(master: str, memory: str) -> list[str]:
+    found = importlib.util.find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise MachineError("The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.",
+                           code="no-pyspark")
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile=" + _LOGGING.as_uri()
+    settings = {
+        **TINY_DATA,
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": options,
+    }
+    # The shell expands HOME, the sandbox's private folder: nothing of the server stays in the current one.
+    script = 'cd "$HOME" && exec "$0" "$@" --conf spark.sql.warehouse.dir="$HOME/warehouse" spark-internal'
+    submit = str(Path(found.origin).parent / "bin" / "spark-submit")
+    return ["/bin/sh", "-c", script, submit, "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+            "--master", master, "--driver-memory", memory,
+            *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}"))]
+
+
+def _wait_for_port(process: Process) -> str:
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        if match := _READY.search(process.output()):
+            return match[1]
+        if not process.alive:
+            break
+        time.sleep(0.05)
+    raise MachineError(f"The Spark server did not start. It said:\n{process.output(3000).strip() or '(nothing)'}",
+                       "Run `palmette doctor --spark` to see what is missing.", code="spark-not-started")
