@@ -1,0 +1,1 @@
+"""What feature scripts share."""
