@@ -6,10 +6,192 @@ raises one `InputError` that lists all mistakes. Not promised: comments and form
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+import codecs
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from palmette._validation import explain
+from palmette._yaml import parse_yaml
+from palmette.errors import InputError, Problem, nearest
+
+MAX_BYTES = 5_000_000
 
 
 class Model(BaseModel):
     """Frozen, closed to unknown keys; the docstring under a field is its description."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Located(Generic[M]):
+    """A document that remembers where its fields are written."""
+
+    value: M
+    file: str
+    lines: Mapping[str, int]
+    """Field path to 1-based line."""
+
+    def line(self, field: str) -> int | None:
+        """Line of a field such as `features[2].aggregate.of`, or of the nearest written one around it."""
+        while field and field not in self.lines:
+            field = (
+                re.sub(r"(\.[^.\[\]]+|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field)
+                if field[-1] != "."
+                else field[:-1]
+            )
+        return self.lines.get(field)
+
+    def problem(
+        self,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        field: str,
+        value: object = None,
+        known: Iterable[str] = (),
+    ) -> Problem:
+        """A mistake in this document; the nearest of the `known` names is what was probably meant."""
+        return Problem(
+            code,
+            message,
+            remedy,
+            self.file,
+            self.line(field),
+            field,
+            None if value is None else str(value),
+            nearest(str(value), known) if known else None,
+        )
+
+
+def read_document(path: Path, model: type[M]) -> M:
+    """The document in a file.
+
+    Raises:
+        InputError: with all mistakes, from a missing file to an unknown key.
+    """
+    return read_located(path, model).value
+
+
+def parse_document(text: str, model: type[M], file: str) -> M:
+    """The document in `text`; `file` is the name that messages give."""
+    return parse_located(text, model, file).value
+
+
+def read_located(path: Path, model: type[M]) -> Located[M]:
+    """As `read_document`, with the line of every field."""
+    return parse_located(read_text(path), model, str(path))
+
+
+def parse_located(text: str, model: type[M], file: str) -> Located[M]:
+    """As `parse_document`, with the line of every field."""
+    parsed = parse_yaml(text.removeprefix("\ufeff"))
+    problems = list(parsed.problems)
+    value: M | None = None
+    if isinstance(parsed.value, dict):
+        try:
+            value = model.model_validate(parsed.value)
+        except ValidationError as error:
+            problems += explain(error, model, parsed)
+    elif not problems:
+        problems.append(
+            Problem(
+                "not-a-mapping",
+                f"The document is {_kind(parsed.value)}, not a mapping of keys to values.",
+                f"Begin with the keys of {model.__name__}: {', '.join(list(model.model_fields)[:4])}, ...",
+                line=1,
+            )
+        )
+    if problems or value is None:
+        ordered = sorted(problems, key=lambda problem: problem.line or 0)
+        raise InputError([dataclasses.replace(problem, file=file) for problem in ordered])
+    return Located(value, file, parsed.lines)
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file of bounded size, without a byte order mark; InputError for anything else."""
+    try:
+        if path.is_dir():
+            raise _refusal(
+                path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it."
+            )
+        if not path.exists():
+            raise _missing(path)
+        if path.stat().st_size > MAX_BYTES:
+            raise _refusal(
+                path,
+                "too-large",
+                f"The file has {path.stat().st_size} bytes; at most {MAX_BYTES} are read.",
+                "Is this the right file?",
+            )
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise _refusal(
+            path, "unreadable", f"The file cannot be read: {error}.", "Check the path and its permissions."
+        ) from error
+    return _decode(data, path)
+
+
+def _decode(data: bytes, path: Path) -> str:
+    remedy = "Save it as UTF-8."
+    for mark, name in (
+        (codecs.BOM_UTF32_LE, "UTF-32"),
+        (codecs.BOM_UTF32_BE, "UTF-32"),
+        (codecs.BOM_UTF16_LE, "UTF-16"),
+        (codecs.BOM_UTF16_BE, "UTF-16"),
+    ):
+        if data.startswith(mark):
+            raise _refusal(path, "wrong-encoding", f"The file is {name}.", remedy)
+    if b"\0" in data[:1000]:
+        raise _refusal(path, "wrong-encoding", "The file has NUL bytes: it is binary or UTF-16.", remedy)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"The file is not UTF-8: byte 0x{data[error.start]:02X} at position {error.start}."
+        raise InputError([Problem("wrong-encoding", message, remedy, str(path), line)]) from None
+
+
+def _missing(path: Path) -> InputError:
+    parent = path.parent
+    try:
+        names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
+    except OSError:
+        names = []
+    where = "" if parent.is_dir() else f" Its folder {str(parent)!r} does not exist either."
+    return InputError(
+        [
+            Problem(
+                "no-such-file",
+                f"There is no file {str(path)!r}.{where}",
+                "Check the path.",
+                str(path),
+                value=str(path),
+                nearest=nearest(path.name, names),
+            )
+        ]
+    )
+
+
+def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
+    return InputError([Problem(code, message, remedy, str(path))])
+
+
+def _kind(value: object) -> str:
+    return (
+        "a list"
+        if isinstance(value, list)
+        else "empty"
+        if value is None
+        else f"the single value {str(value)[:60]!r}"
+    )

@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
+from palmette.errors import nearest
+
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 """A name of a column, table, feature: letters, digits and underscores, not starting with a digit."""
 
@@ -22,6 +24,14 @@ _ALIASES = {
     "real": "float", "text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)",
 }
 _TYPE = re.compile(r"^(?:decimal\((?P<p>\d+),(?P<s>\d+)\)|array<(?P<element>.+)>|map<string,(?P<value>.+)>)$")
+
+
+class NotATypeError(ValueError):
+    """A text names no Spark SQL type."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is not a Spark SQL type")
+        self.nearest = nearest(text, (*ATOMIC_TYPES, *_ALIASES))
 
 
 class SparkType(NamedTuple):
@@ -49,7 +59,7 @@ class SparkType(NamedTuple):
             return cls(folded)
         match = _TYPE.match(folded)
         if match is None:
-            raise ValueError(f"{text!r} is not a Spark SQL type")
+            raise NotATypeError(text)
         if match["p"]:
             precision, scale = int(match["p"]), int(match["s"])
             if not (1 <= precision <= 38 and scale <= precision):

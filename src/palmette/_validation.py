@@ -1,0 +1,296 @@
+"""Validation errors of pydantic as mistakes in plain words: what is wrong, what was meant, what to do."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, Tag, ValidationError
+
+from palmette._yaml import Parsed, Path, spell
+from palmette.errors import Problem, nearest
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of bounded size",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "mapping_type": "a mapping",
+    "none_required": "nothing",
+    "datetime_type": "a date and time",
+    "datetime_parsing": "a date and time",
+    "datetime_from_date_parsing": "a date and time",
+    "datetime_object_invalid": "a date and time",
+    "finite_number": "a finite number",
+}
+_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an error is: in the document, and in the model."""
+
+    path: Path
+    annotation: Any
+    """The type that was expected there."""
+    owner: Any
+    """The type that the value is a part of."""
+
+
+def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Problem]:
+    """One problem for each field that is wrong, located by line."""
+    grouped: dict[Path, list[tuple[Mapping[str, Any], _Place]]] = {}
+    for item in error.errors(include_url=False):
+        place = _locate(item["loc"], model, parsed.value)
+        grouped.setdefault(place.path, []).append((item, place))
+    problems = []
+    for path, items in grouped.items():
+        wrong_type = [entry for entry in items if entry[0]["type"] in _EXPECTED]
+        deeper = any(other[: len(path)] == path and other != path for other in grouped)
+        if len(wrong_type) == len(items) and deeper:
+            # The other alternatives of a union: the one that was meant has its mistake further down.
+            continue
+        chosen = next((entry for entry in items if entry not in wrong_type), items[0])
+        problem = (
+            _wrong_type([entry[0] for entry in items])
+            if chosen in wrong_type
+            else _describe(chosen[0], chosen[1])
+        )
+        field = spell(path)
+        problems.append(
+            Problem(
+                problem.code,
+                problem.message,
+                problem.remedy,
+                "",
+                _line(field, path, parsed),
+                field,
+                problem.value,
+                problem.nearest,
+            )
+        )
+    return problems
+
+
+def _line(field: str, path: Path, parsed: Parsed) -> int:
+    while field not in parsed.lines and path:
+        path = path[:-1]
+        field = spell(path)
+    return parsed.lines.get(field, 1)
+
+
+def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _Place:
+    """Follows pydantic's location through types and values, leaving out the labels of union members."""
+    annotation, owner = model, model
+    path: Path = ()
+    for part in loc:
+        annotation = _strip(annotation)
+        members = _members(annotation)
+        if members:
+            tagged = next((member for member in members if part in _tags(member)), None)
+            annotation = tagged if tagged is not None else _fitting(members, value)
+            owner = annotation
+            if tagged is not None or not _descends(annotation, part, value):
+                continue
+        if part == "[key]":
+            continue
+        owner, annotation = annotation, _child(annotation, part)
+        path = (*path, part)
+        value = _value_at(value, part)
+    return _Place(path, annotation, owner)
+
+
+def _strip(annotation: Any) -> Any:
+    """Without `Annotated` and without `| None`."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        rest = [member for member in get_args(annotation) if member is not type(None)]
+        if len(rest) == 1:
+            return _strip(rest[0])
+    return annotation
+
+
+def _members(annotation: Any) -> list[Any]:
+    is_union = get_origin(annotation) in (Union, types.UnionType)
+    return [member for member in get_args(annotation) if member is not type(None)] if is_union else []
+
+
+def _tags(annotation: Any) -> list[str]:
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return [item.tag for item in metadata if isinstance(item, Tag)]
+
+
+def _fitting(members: Iterable[Any], value: Any) -> Any:
+    """The member of a union that a value of this shape is probably meant for."""
+    members = [_strip(member) for member in members]
+    wanted: tuple[Any, ...] = (
+        (dict, Mapping) if isinstance(value, dict) else (tuple, list) if isinstance(value, list) else ()
+    )
+    for member in members:
+        is_model = isinstance(member, type) and issubclass(member, BaseModel)
+        if get_origin(member) in wanted or (is_model and isinstance(value, dict)):
+            return member
+    return members[0]
+
+
+def _descends(annotation: Any, part: str | int, value: Any) -> bool:
+    """Whether `part` of a location is a step into the value, not the label of a union member."""
+    if isinstance(value, list):
+        return isinstance(part, int)
+    return isinstance(value, dict) and part in value and get_origin(annotation) in (dict, Mapping)
+
+
+def _child(annotation: Any, part: str | int) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        info = annotation.model_fields.get(str(part))
+        return info.annotation if info else None
+    arguments = get_args(annotation)
+    if get_origin(annotation) in (dict, Mapping):
+        return arguments[1]
+    return arguments[0] if arguments else None
+
+
+def _value_at(value: Any, part: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
+
+
+def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
+    expected = list(dict.fromkeys(_EXPECTED[item["type"]] for item in items if item["type"] in _EXPECTED))
+    value = items[0]["input"]
+    remedy = f"Write {' or '.join(expected)}."
+    if "text" in expected and isinstance(value, int | float):
+        remedy = f"Put it in quotes: '{_shown(value)}'."
+    return Problem(
+        "wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value)
+    )
+
+
+def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
+    """One error in our words; the caller knows where it is."""
+    value, kind, context = item["input"], item["type"], item.get("ctx", {})
+    key = str(place.path[-1]) if place.path else ""
+    shown = _shown(value)
+    match kind:
+        case "extra_forbidden":
+            known = _keys(place.owner)
+            return Problem(
+                "unknown-key",
+                f"The key {key!r} is not known here.",
+                f"Known keys: {', '.join(known)}.",
+                value=key,
+                nearest=nearest(key, known),
+            )
+        case "missing":
+            return Problem("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
+        case "literal_error":
+            known = _choices(context.get("expected", ""))
+            return Problem(
+                "invalid-choice",
+                f"{_spoken(value)} is not one of {', '.join(map(str, known))}.",
+                "Choose one of them.",
+                value=shown,
+                nearest=nearest(shown, known),
+            )
+        case "union_tag_not_found" | "union_tag_invalid":
+            return _unknown_kind(value, place)
+        case "string_pattern_mismatch" if context.get("pattern") == _NAME_PATTERN:
+            return Problem(
+                "invalid-name",
+                f"{value!r} is not a name.",
+                "Use letters, digits and underscores, not a digit first.",
+                value=shown,
+            )
+        case "string_pattern_mismatch":
+            return Problem(
+                "invalid-value", f"{value!r} does not have the form {context.get('pattern')}.", value=shown
+            )
+        case "too_short" | "string_too_short":
+            return Problem("empty-value", f"{key!r} must not be empty.", "Give at least one.", value=shown)
+        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
+            return Problem(
+                "out-of-range", f"{_spoken(value)} is out of range: {_lower(item['msg'])}.", value=shown
+            )
+        case "timezone_aware":
+            return Problem(
+                "missing-offset",
+                f"{value!r} has no offset from UTC.",
+                "Add one, e.g. '2025-03-31T00:00:00Z'.",
+                value=shown,
+            )
+        case "value_error":
+            reason = context.get("error")
+            return Problem(
+                "invalid-value", f"{reason}.", value=shown, nearest=getattr(reason, "nearest", None)
+            )
+    return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", value=shown)
+
+
+def _unknown_kind(value: Any, place: _Place) -> Problem:
+    known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
+    if not isinstance(value, dict):
+        return Problem(
+            "wrong-type",
+            f"{_spoken(value)} is not a mapping.",
+            f"Begin with one of {', '.join(known)}.",
+            value=_shown(value),
+        )
+    keys = [str(key) for key in value]
+    hint = next((hit for hit in (nearest(key, known) for key in keys) if hit), None)
+    return Problem(
+        "unknown-step",
+        f"{', '.join(map(repr, keys)) or 'An empty mapping'} is not a known kind.",
+        f"Known: {', '.join(known)}.",
+        value=", ".join(keys),
+        nearest=hint,
+    )
+
+
+def _keys(owner: Any) -> list[str]:
+    owner = _strip(owner)
+    return list(owner.model_fields) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
+
+
+def _choices(expected: str) -> list[str]:
+    return re.findall(r"'([^']*)'", expected) or [expected]
+
+
+def _lower(message: str) -> str:
+    return re.sub(r"^Input ", "it ", message).rstrip(".")
+
+
+def _shown(value: Any) -> str:
+    """The value as YAML would have it, shortened."""
+    text = (
+        {True: "true", False: "false", None: "null"}.get(value, str(value))
+        if not isinstance(value, dict | list | int | float) or isinstance(value, bool)
+        else str(value)
+    )
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _spoken(value: Any) -> str:
+    if value is None:
+        return "Nothing"
+    if isinstance(value, dict):
+        return "A mapping"
+    if isinstance(value, list | tuple):
+        return "A list"
+    return repr(value) if isinstance(value, str) and len(value) <= 80 else _shown(value)

@@ -1,0 +1,253 @@
+"""YAML text to plain values and the line of every field, with the mistakes found on the way.
+
+The dialect is small on purpose: only `true` and `false` are booleans, dates stay text, keys are text as
+written, there are no tags and no merge keys. Aliases work, within a bound on what they unfold to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+from palmette.errors import Problem
+
+MAX_DEPTH = 40
+MAX_VALUES = 200_000
+
+Path = tuple[str | int, ...]
+
+_PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
+_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+_INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
+_FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
+
+
+def spell(path: Path) -> str:
+    """A field path as people write it.
+
+    >>> spell(("features", 2, "aggregate", "of"))
+    'features[2].aggregate.of'
+    """
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _PLAIN_KEY.match(part):
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part!r}]"
+    return text
+
+
+@dataclass
+class Parsed:
+    """Plain values, where each came from, and what is wrong with the text."""
+
+    value: Any = None
+    lines: dict[str, int] = field(default_factory=dict)
+    """Spelt field path to 1-based line."""
+    problems: list[Problem] = field(default_factory=list)
+
+
+class _TooDeepError(yaml.MarkedYAMLError):
+    """The document is nested deeper than any of ours."""
+
+
+class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
+    """Composes nodes without resolving any scalar: what a plain scalar means is decided in `_scalar`."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+        self.depth = 0
+        self.tagged: list[tuple[str, int]] = []
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if self.depth >= MAX_DEPTH:
+            raise _TooDeepError(None, None, "nested too deep", event.start_mark)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            self.tagged.append((tag, event.start_mark.line + 1))
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+def parse_yaml(text: str) -> Parsed:
+    """Reads one YAML document; never raises for what `text` contains."""
+    control = _CONTROL.search(text)
+    if control:
+        line = text.count("\n", 0, control.start()) + 1
+        return Parsed(
+            problems=[
+                Problem(
+                    "control-character",
+                    f"The text has the character U+{ord(control[0]):04X}, which YAML does not allow.",
+                    "Remove it; if the file is full of them, save it as UTF-8.",
+                    line=line,
+                    value=repr(control[0]),
+                )
+            ]
+        )
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        return Parsed(problems=[_syntax_problem(error, text)])
+    except RecursionError:
+        return Parsed(problems=[_bound_problem("too-deep", "The document is nested too deep.")])
+    result = Parsed(
+        problems=[
+            Problem(
+                "yaml-tag",
+                f"The tag {tag!r} is not supported.",
+                "Leave it out; put text in quotes.",
+                line=line,
+                value=tag,
+            )
+            for tag, line in loader.tagged
+        ]
+    )
+    if node is None:
+        result.problems.append(
+            Problem("empty-file", "The file is empty.", "Write the document, or name another file.")
+        )
+        return result
+    builder = _Builder(result)
+    try:
+        result.value = builder.build(node, ())
+    except _UnboundedError as error:
+        return Parsed(problems=[_bound_problem(*error.args)])
+    return result
+
+
+class _UnboundedError(Exception):
+    """Aliases unfold to too much; arguments are code and message."""
+
+
+class _Builder:
+    """Nodes to values; fills the lines and problems of `into`."""
+
+    def __init__(self, into: Parsed) -> None:
+        self.into = into
+        self.count = 0
+
+    def build(self, node: yaml.Node, path: Path) -> Any:
+        self.count += 1
+        if len(path) > MAX_DEPTH:
+            raise _UnboundedError("too-deep", "The document is nested too deep, or an alias contains itself.")
+        if self.count > MAX_VALUES:
+            raise _UnboundedError("too-large", f"The document unfolds to more than {MAX_VALUES} values.")
+        self.into.lines.setdefault(spell(path), node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return _scalar(node)
+
+    def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.into.problems.append(
+                    Problem("yaml-key", "A key must be plain text.", line=line, field=spell(path))
+                )
+                continue
+            key = key_node.value
+            field_path = spell((*path, key))
+            if key in seen:
+                self.into.problems.append(
+                    Problem(
+                        "duplicate-key",
+                        f"The key {key!r} is there twice; the first is on line {seen[key]}.",
+                        "Keep one of them.",
+                        line=line,
+                        field=field_path,
+                        value=key,
+                    )
+                )
+                continue
+            seen[key] = line
+            self.into.lines[field_path] = line
+            yield key, value_node
+
+
+def _scalar(node: yaml.Node) -> Any:
+    """The value of a scalar: quoted and block text is text; plain text may be null, a boolean or a number."""
+    text: str = node.value
+    if getattr(node, "style", None) is not None:
+        return text
+    if _NULL.match(text):
+        return None
+    if _BOOL.match(text):
+        return text.lower() == "true"
+    if _INT.match(text) and len(text) < 40:
+        return int(text)
+    if _FLOAT.match(text) and not _INT.match(text) and not re.match(r"^[-+]?0[0-9]+$", text):
+        number = float(text)
+        return number if abs(number) != float("inf") else text
+    return text
+
+
+def _bound_problem(code: str, message: str) -> Problem:
+    return Problem(code, message, "Write it flatter and without aliases.")
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else None
+    what = error.problem or error.context or "cannot be read"
+    if isinstance(error, _TooDeepError):
+        return Problem(
+            "too-deep",
+            f"The document is nested deeper than {MAX_DEPTH} levels.",
+            "Write it flatter.",
+            line=line,
+        )
+    if "'\\t'" in what:
+        return Problem(
+            "yaml-tab",
+            "The line is indented with a tab, which YAML does not allow.",
+            "Indent with spaces.",
+            line=line,
+        )
+    if "single document" in (error.context or ""):
+        return Problem(
+            "several-documents",
+            "The file holds several YAML documents.",
+            "Keep one document a file.",
+            line=line,
+        )
+    if "undefined alias" in what:
+        return Problem(
+            "yaml-alias",
+            f"Bad YAML: {what}.",
+            "Define the anchor before it, or quote text that begins with '*'.",
+            line=line,
+        )
+    lines = text.splitlines()
+    value = lines[line - 1].strip()[:120] if line and line <= len(lines) else None
+    context = f" {error.context}" if error.context else ""
+    return Problem(
+        "bad-yaml",
+        f"Bad YAML:{context} {what}.".replace("  ", " "),
+        "Mend the syntax here; quote text that contains ': ', '#' or begins with a special character.",
+        line=line,
+        value=value,
+    )
