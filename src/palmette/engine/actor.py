@@ -48,6 +48,8 @@ class Measurement(Model):
     status: Literal["passed", "failed", "skipped", "warning"]
     detail: str = ""
     """What was measured, or why it was skipped."""
+    evidence: str = ""
+    """What a reviewer may want to see of it, e.g. the first rows that were written."""
     seconds: float = 0.0
 
 

@@ -153,3 +153,19 @@ class Script(Model):
     file: TextFile
     entry: str
     """The function that builds the features from data frames (role `build`)."""
+
+
+class Delivered(Model):
+    """The pull request: what lies on which branch, and what it says."""
+
+    branch: str
+    base: str
+    files: tuple[str, ...]
+    """Paths in the repository that the branch adds or changes."""
+    body: TextFile
+    """The description, in Markdown."""
+    patch: TextFile
+    url: str = ""
+    """On the forge; empty for a local pull request."""
+    pushed_to: str = ""
+    """Name of the git remote; empty when nothing was pushed."""

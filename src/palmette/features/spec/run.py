@@ -94,6 +94,6 @@ class Run(Model):
     human: Literal["console", "none"] = "none"
     seed: int = 0
     budget: Budget = Budget()
-    approve: tuple[Literal["plan", "pull_request"], ...] = ()
+    approve: tuple[Literal["pull_request"], ...] = ()
     """What a person must agree to first."""
     pull_request: PullRequest = PullRequest()

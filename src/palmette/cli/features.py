@@ -1,0 +1,39 @@
+"""`palmette features`: one feature view, from its run file to a pull request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from palmette.cli.progress import Progress
+from palmette.cli.summary import feature_summary, print_feature_summary
+
+
+@click.command()
+@click.argument("run_file", type=click.Path(path_type=Path))
+@click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
+@click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
+@click.option("--seed", type=int, help="Instead of the run file's.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def features(run_file: Path, planner: str | None, human: str | None, seed: int | None, as_json: bool) -> None:
+    """Build a feature view: RUN_FILE names its specification, the registry and the team's repository.
+
+    Ends with a pull request on a branch of the repository and a screen that says what was checked.
+    """
+    from palmette.engine import run_environment
+    from palmette.features.questions import answered
+
+    run_file = run_file.resolve()
+    answers = answered(run_file, human)
+    arguments = {"run_file": str(run_file), "answers": answers, "planner": planner, "human": human, "seed": seed}
+    click.echo("model: offline rules (no key, no network, no cost; words outside docs/reference/words.md become questions)",
+               err=True)
+    result = run_environment("features", arguments, observer=Progress())
+    summary = feature_summary(result)
+    if as_json:
+        click.echo(json.dumps(summary, indent=2))
+    else:
+        print_feature_summary(summary)
+    result.raise_if_stopped()

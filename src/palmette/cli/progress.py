@@ -1,0 +1,53 @@
+"""What a person sees while a run goes on: one line an event, and what is happening now where there is a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from palmette.engine import Entry
+from palmette.engine import events as e
+
+
+class Progress:
+    """Prints to standard error, so that standard output stays for results."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._started = time.monotonic()
+
+    def event(self, entry: Entry) -> None:
+        line = _line(entry.event)
+        if line:
+            self._clear()
+            click.echo(f"{time.monotonic() - self._started:6.1f} s  {line}", err=True)
+
+    def progress(self, actor: str, message: str) -> None:
+        if self._live:
+            self._clear()
+            click.secho(f"          {actor}: {message}"[:110], dim=True, nl=False, err=True)
+
+    def _clear(self) -> None:
+        if self._live:
+            click.echo("\r\x1b[2K", nl=False, err=True)
+
+
+def _line(event: e.Event) -> str:
+    match event:
+        case e.Decided() if event.instruction:
+            return f"↩ {event.target}: {event.instruction}"
+        case e.AttemptFailed():
+            codes = ", ".join(dict.fromkeys(violation.code for violation in event.violations)) or "no output"
+            return f"{click.style('✗', fg='red')} {event.actor} attempt {event.number}: {codes}"
+        case e.ActorSucceeded():
+            return f"{click.style('✓', fg='green')} {event.actor} ({event.seconds:.1f} s)"
+        case e.ActorReused():
+            return f"= {event.actor} (unchanged)"
+        case e.BudgetReached():
+            return f"budget reached: {event.limit}"
+        case e.ArtefactEdited():
+            return f"edited: {event.artefact} (by {event.by})"
+        case _:
+            return ""

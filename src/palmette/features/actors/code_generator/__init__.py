@@ -1,0 +1,1 @@
+"""Writes the feature script, and holds it to the checks."""

@@ -1,0 +1,65 @@
+"""The end-stage actor that writes the PySpark script: strict, because everything is measured here."""
+
+from __future__ import annotations
+
+from palmette.documents import Model
+from palmette.engine.actor import TERMINATE, Attempt, BaseActor, Context, Verdict, Violation
+from palmette.features.actors.code_generator.offline import draft
+from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
+from palmette.features.checks import OWNERS, run_checks
+from palmette.features.checks.base import Subject
+from palmette.features.signature import shape_of
+from palmette.features.spec.view import View
+from palmette.features.trial import Trial
+from palmette.features.workbench import Workbench
+
+
+class Input(Model):
+    request: Request
+    config: Config
+    template: Template
+    utilities: Utilities = Utilities()
+    tests: Tests | None = None
+
+
+class CodeGenerator(BaseActor):
+    """Fills the template with the computation of every feature."""
+
+    name = "code_generator"
+    description = "Writes the PySpark script of the feature view, runs it on sample data and checks it."
+    produces = "script"
+    Input = Input
+    Output = Script
+    has_criterion = True
+
+    def __init__(self, view: View, workbench: Workbench) -> None:
+        self.view, self.workbench = view, workbench
+
+    def run(self, input: Input, context: Context) -> Attempt[Script]:
+        written = draft(self.view, input.template, input.config, input.utilities, context.attempts)
+        if written is None:
+            return Attempt(None, reason="The script follows from the view, so another attempt gives the same.", fix=TERMINATE,
+                           violations=context.attempts[-1].violations)
+        conventions = input.template.conventions
+        file = self.workbench.formatted(input.template.file.model_copy(update={"text": written.text}), conventions)
+        return Attempt(Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix)
+
+    def check(self, input: Input, output: Script, context: Context) -> Verdict:
+        """The script runs on Spark, writes its data, and every check holds."""
+        bench, conventions = self.workbench, input.template.conventions
+        files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
+        root = bench.assemble(files, context.workspace / "checkout")
+        context.progress("running the script on the sample data")
+        trial = Trial(self.view, bench, conventions).run(input.config, output, root)
+        if trial.violations:
+            return Verdict.of(trial.violations, [trial.measurement])
+        subject = Subject(
+            view=self.view, script=root / output.file.path, root=root, entry=output.entry, harness=bench.harness,
+            tests=root / input.tests.file.path if input.tests else None, python_path=bench.python_path(root), seed=context.seed)
+        verdict = run_checks(subject, progress=context.progress)
+        return verdict.model_copy(update={"measurements": (trial.measurement, *verdict.measurements)})
+
+    def implicated(self, violation: Violation, output: Script) -> str | None:
+        if OWNERS.get(violation.code) != self.name:
+            return None
+        return f"{output.file.path} does not do what the specification says: {violation.message}"

@@ -1,0 +1,1 @@
+"""Delivers what passed: a branch, its description, and where wanted a pull request on a forge."""

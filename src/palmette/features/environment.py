@@ -1,0 +1,89 @@
+"""Puts a feature run together: reads and resolves the documents, and gives the actors what they work with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from palmette.delivery import export_commit
+from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, create, load_topology
+from palmette.engine.actor import TextFile
+from palmette.errors import InputError
+from palmette.features.artefacts import Request
+from palmette.features.spec.resolve import check_samples, load_run, resolve
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+from palmette.features.workbench import Workbench
+from palmette.sandbox import Sandbox, WarmSpark
+
+TOPOLOGY = Path(__file__).with_name("topology.yaml")
+
+
+class Inputs(NamedTuple):
+    """A run file and all that it names, read and found to fit together."""
+
+    run: Run
+    view: View
+    request: Request
+    registry_folder: Path
+    repository: Path
+    """The team's checkout; only read."""
+
+
+def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inputs:
+    """Reads the run file, the FSC and the DFR that it names.
+
+    Args:
+        answers: What the human answered to questions about features in words, by feature name.
+
+    Raises:
+        InputError: every mistake in the three files, and every question that words leave open.
+    """
+    run = load_run(run_file)
+    base = run_file.parent
+    fsc_path, dfr_path = base / run.fsc, base / run.dfr
+    view = resolve(fsc_path, dfr_path, answers=answers or {})
+    problems = check_samples(view, dfr_path)
+    if problems:
+        raise InputError(problems)
+    texts = {"fsc": fsc_path, "dfr": dfr_path, "run": run_file}
+    request = Request(**{
+        name: TextFile(path=f"{name}.yaml", text=path.read_text(encoding="utf-8-sig")) for name, path in texts.items()})
+    return Inputs(run, view, request, dfr_path.parent, (base / run.repository.path).resolve())
+
+
+def open_features(arguments: dict[str, JsonValue]) -> Setup:
+    """The environment `features`.
+
+    `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human` and `seed`,
+    which go before those of the run file.
+    """
+    answers = arguments.get("answers") or {}
+    assert isinstance(answers, dict)
+    inputs = read_inputs(Path(str(arguments["run_file"])), {name: str(text) for name, text in answers.items()})
+    changes = {name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None}
+    run = inputs.run.model_copy(update=changes)
+    folder = tempfile.TemporaryDirectory(prefix="palmette-base-")
+    base = export_commit(inputs.repository, run.repository.base, Path(folder.name) / "base")
+    sandbox = Sandbox()
+    bench = Workbench(
+        run=run, repository=base, checkout=inputs.repository, registry_folder=inputs.registry_folder, sandbox=sandbox,
+        spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory), tables=inputs.view.tables)
+    topology = load_topology(Path(run.topology) if run.topology else TOPOLOGY)
+    services = {"view": inputs.view, "workbench": bench, "run_spec": run, "repository_root": base,
+                "sandbox": sandbox, "harness": bench.harness, "seed": run.seed}
+
+    def close() -> None:
+        bench.close()
+        folder.cleanup()
+
+    return Setup(
+        topology=topology, actors=build_actors(topology, services), planner=create("planner", run.planner, services),
+        given={"request": inputs.request}, human=ConsoleHuman() if run.human == "console" else NoHuman(),
+        budget=Budget(steps=run.budget.steps, attempts=run.budget.attempts, seconds=run.budget.minutes * 60),
+        approve=run.approve, seed=run.seed, close=close)
+

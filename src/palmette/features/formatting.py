@@ -1,0 +1,37 @@
+"""Formatting a generated file as the team would: its formatter, its settings, in the sandbox."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from palmette.engine.actor import TextFile
+from palmette.features.artefacts import Conventions
+from palmette.sandbox import Limits, Sandbox, python_command
+
+SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", ".editorconfig")
+
+
+def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repository: Path) -> TextFile:
+    """The file after import sorting and formatting; unchanged where a tool is missing or refuses it."""
+    with tempfile.TemporaryDirectory(prefix="palmette-format-") as folder:
+        root = Path(folder)
+        for name in SETTINGS:
+            if (repository / name).is_file():
+                (root / name).write_bytes((repository / name).read_bytes())
+        target = root / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(file.text, encoding="utf-8")
+        for command in _commands(conventions):
+            sandbox.run([*command, file.path], cwd=root, limits=Limits(seconds=30))
+        return TextFile(path=file.path, text=target.read_text(encoding="utf-8"))
+
+
+def _commands(conventions: Conventions) -> list[list[str]]:
+    """Ruff sorts imports and drops unused ones; then the team's formatter, or ruff in the team's line length."""
+    length = ["--line-length", str(conventions.line_length)]
+    tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401", *length]
+    if conventions.formatter and conventions.formatter[0] not in ("ruff", sys.executable):
+        return [tidy, [*python_command("-m", *conventions.formatter)]]
+    return [tidy, [*python_command("-m", "ruff"), "format", "--quiet", *length]]

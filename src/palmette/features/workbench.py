@@ -1,0 +1,72 @@
+"""What the actors of a feature run work with: the team's code at the base commit, the sandbox, warm Spark, sample data."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from palmette.engine.actor import TextFile
+from palmette.features.artefacts import Conventions
+from palmette.features.harness.connect import ConnectHarness
+from palmette.features.samples import Sample, sample_of
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.run import Run
+from palmette.sandbox import Sandbox, WarmSpark, java_environment
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One per run; closing it stops Spark."""
+
+    run: Run
+    repository: Path
+    """The team's files at the base commit; nobody writes here."""
+    checkout: Path
+    """The team's own checkout, where the pull request's branch is made by way of a worktree."""
+    registry_folder: Path
+    """What relative paths of the registry are relative to."""
+    sandbox: Sandbox
+    spark: WarmSpark
+    tables: Mapping[str, Table]
+    """The tables that the view reads."""
+
+    @cached_property
+    def harness(self) -> ConnectHarness:
+        return ConnectHarness(self.sandbox, self.spark)
+
+    @cached_property
+    def samples(self) -> dict[str, Sample | None]:
+        """By table name; None where there is no sample on this machine."""
+        return {name: sample_of(table, self.registry_folder) for name, table in self.tables.items()}
+
+    def assemble(self, files: Iterable[TextFile], destination: Path) -> Path:
+        """Copies the repository to `destination`, writes `files` on top, and returns it."""
+        ignored = shutil.ignore_patterns(".git", "__pycache__", ".venv", ".pytest_cache", ".ruff_cache")
+        shutil.copytree(self.repository, destination, ignore=ignored, dirs_exist_ok=True)
+        for file in files:
+            target = destination / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(file.text, encoding="utf-8")
+        return destination
+
+    def python_path(self, root: Path) -> tuple[Path, ...]:
+        """Folders from which the team's packages import: `src` where there is one, and the root."""
+        return tuple(path for path in (root / "src", root) if path.is_dir())
+
+    def environment(self, root: Path) -> dict[str, str]:
+        """What the team's own commands need to find Python packages, Java and Spark."""
+        path = ":".join(str(folder) for folder in self.python_path(root))
+        return {**java_environment(), "PYTHONPATH": path}
+
+    def formatted(self, file: TextFile, conventions: Conventions) -> TextFile:
+        """The file as the team's formatter leaves it; unchanged where there is none or it refuses."""
+        from palmette.features.formatting import format_file
+
+        return format_file(file, conventions, self.sandbox, self.repository)
+
+    def close(self) -> None:
+        self.spark.close()
+
