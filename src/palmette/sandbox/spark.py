@@ -60,7 +60,7 @@ class WarmSpark:
     @property
     def remote(self) -> str:
         """The URL for clients; starts the server when it does not run. MachineError when it cannot."""
-        if self._master.startswith("sc://"):
+        if self.is_external:
             return self._master
         with self._lock:
             if self._process is None or not self._process.alive:
@@ -70,7 +70,12 @@ class WarmSpark:
     @property
     def alive(self) -> bool:
         """Whether clients can connect now, without starting anything."""
-        return self._master.startswith("sc://") or (self._process is not None and self._process.alive)
+        return self.is_external or (self._process is not None and self._process.alive)
+
+    @property
+    def is_external(self) -> bool:
+        """Whether the server is someone else's: on another machine, maybe, with other files."""
+        return self._master.startswith("sc://")
 
     def stop(self) -> None:
         with self._lock:

@@ -1,0 +1,95 @@
+"""What is passed for each parameter of an entry function, decided from its source text alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import NamedTuple
+
+from palmette.features.artefacts import Parameter
+from palmette.features.signature import meaning_of
+
+
+class Binding(NamedTuple):
+    """A parameter, and what it stands for."""
+
+    name: str
+    meaning: str
+    """spark, tables, table, config or as_of."""
+    table: str = ""
+    """Of a `table`: its name in the registry."""
+    form: str = ""
+    """Of `as_of`: `str`, `date`, or empty for an aware datetime."""
+
+
+class Bindings(NamedTuple):
+    """All parameters, or why they cannot be bound."""
+
+    bound: tuple[Binding, ...] = ()
+    error: str = ""
+
+
+def bind(source: str, entry: str, tables: Collection[str], *, has_config: bool) -> Bindings:
+    """Binds the parameters of the function `entry` of a script; `source` is the script's text."""
+    try:
+        function = _function(ast.parse(source), entry)
+    except SyntaxError as error:
+        return Bindings(error=f"SyntaxError: {error.msg} (line {error.lineno})")
+    if function is None:
+        return Bindings(error=f"MissingFunction: the script has no function {entry!r}")
+    bound: list[Binding] = []
+    for parameter in _parameters(function):
+        binding = _binding(parameter, tables, has_config=has_config)
+        if binding is not None:
+            bound.append(binding)
+        elif parameter.default is None:
+            return Bindings(error=_unbound(parameter, entry, tables))
+    return Bindings(tuple(bound))
+
+
+def _function(module: ast.Module, entry: str) -> ast.FunctionDef | None:
+    return next((node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == entry), None)
+
+
+def _parameters(function: ast.FunctionDef) -> list[Parameter]:
+    arguments = function.args
+    positional = arguments.posonlyargs + arguments.args
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    pairs = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    return [Parameter(name=argument.arg, annotation=ast.unparse(argument.annotation) if argument.annotation else "",
+                      default=ast.unparse(default) if default is not None else None) for argument, default in pairs]
+
+
+def _binding(parameter: Parameter, tables: Collection[str], *, has_config: bool) -> Binding | None:
+    if table := _table(parameter.name, tables):
+        return Binding(parameter.name, "table", table)
+    match meaning_of(parameter):
+        case "spark":
+            return Binding(parameter.name, "spark")
+        case "tables":
+            return Binding(parameter.name, "tables")
+        case "config" if has_config:
+            return Binding(parameter.name, "config")
+        case "as_of":
+            return Binding(parameter.name, "as_of", form=_form(parameter.annotation))
+        case "table" | "frame" if len(tables) == 1:
+            return Binding(parameter.name, "table", next(iter(tables)))
+        case _:
+            return None
+
+
+def _table(name: str, tables: Collection[str]) -> str | None:
+    """The table that a parameter is named after: `redemptions`, `redemptions_df`, `df_redemptions`."""
+    plain = name.removesuffix("_df").removesuffix("_frame").removeprefix("df_")
+    return next((table for table in (name, plain) if table in tables), None)
+
+
+def _form(annotation: str) -> str:
+    last = annotation.replace(" ", "").split("|")[0].rpartition(".")[2].strip("'\"")
+    return last if last in ("str", "date") else ""
+
+
+def _unbound(parameter: Parameter, entry: str, tables: Collection[str]) -> str:
+    annotation = f": {parameter.annotation}" if parameter.annotation else ""
+    return (f"UnboundParameter: nothing is known to pass for {parameter.name + annotation!r} of {entry}; known are "
+            f"spark, tables, as_of, config, and the tables {', '.join(sorted(tables))}")

@@ -1,0 +1,115 @@
+"""Calls on frames: the entry function once per case, or probes of the team's functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .answers import Answers
+from .script import failure, import_script
+from .session import WarmSession
+
+
+def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers) -> None:
+    """Calls the script's entry function once per case."""
+    loaded: dict[str, Any] = {}
+
+    def call(case: dict[str, Any], frames: dict[str, Any]) -> Any:
+        if not loaded:
+            loaded["entry"] = getattr(import_script(Path(job["script"]), job["path"]), job["entry"])
+            loaded["config"] = _config(job["config"])
+        arguments = {binding["name"]: _argument(binding, case, frames, loaded["config"], session)
+                     for binding in job["bindings"]}
+        result = loaded["entry"](**arguments)
+        if not hasattr(result, "toArrow"):
+            raise TypeError(f"{job['entry']} gave {type(result).__name__} instead of a DataFrame")
+        return result
+
+    _run(job, folder, session, answers, call)
+
+
+def run_probes(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers) -> None:
+    """Executes each probe's code, which leaves its answer in `result`."""
+
+    def call(probe: dict[str, Any], frames: dict[str, Any]) -> Any:
+        names = {"spark": session.spark, "frames": frames}
+        exec(compile(probe["code"], "<probe>", "exec"), names)
+        return names.get("result")
+
+    _run(job, folder, session, answers, call)
+
+
+def _run(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers,
+         call: Callable[[dict[str, Any], dict[str, Any]], Any]) -> None:
+    for index, item in enumerate(job["items"]):
+        with answers.timed(index):
+            try:
+                session.reset(item["zone"], item["partitions"])
+                frames = {name: _frame(folder / file, item["partitions"], session)
+                          for name, file in item["frames"].items()}
+                answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plans=job["plans"])
+            except BaseException as error:  # noqa: BLE001 - process boundary: whatever the script raises is its answer
+                answer = failure(error, Path(job["root"]))
+        answers.write(index, answer)
+
+
+def _frame(file: Path, partitions: int, session: WarmSession) -> Any:
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
+        table = reader.read_all()
+    frame = session.spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
+    return frame.repartition(partitions) if partitions > 1 else frame
+
+
+def _answer(result: Any, file: Path, *, plans: bool) -> dict[str, Any]:
+    if not hasattr(result, "toArrow"):
+        return {"value": json.loads(json.dumps(result, default=str))}
+    import pyarrow as pa
+
+    plan = result._explain_string(extended=True) if plans else ""
+    table = result.toArrow()
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return {"plan": plan, "nullable": {field.name: field.nullable for field in table.schema}}
+
+
+def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], config: Any,
+              session: WarmSession) -> Any:
+    match binding["meaning"]:
+        case "spark":
+            return session.spark
+        case "tables":
+            return dict(frames)
+        case "table":
+            return frames[binding["table"]]
+        case "config":
+            return config
+        case _:
+            return _as_of(case["as_of"], binding["as"])
+
+
+def _as_of(text: str | None, kind: str) -> Any:
+    if text is None or kind == "str":
+        return text
+    instant = datetime.fromisoformat(text)
+    return instant.date() if kind == "date" else instant
+
+
+def _config(config: dict[str, str] | None) -> Any:
+    """The team's config object, from its file; the plain mapping when the team has no class."""
+    if config is None:
+        return None
+    import importlib
+
+    import yaml
+
+    values = yaml.safe_load(Path(config["file"]).read_text(encoding="utf-8"))
+    if not config["class"]:
+        return values
+    module, _, name = config["class"].partition(":")
+    return getattr(importlib.import_module(module), name).model_validate(values)

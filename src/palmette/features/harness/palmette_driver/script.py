@@ -1,0 +1,96 @@
+"""Importing the team's code, naming what it did wrong, and running a script's `main`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .answers import Answers
+from .session import WarmSession
+
+_MESSAGE = 2000
+_TRACE = 4000
+
+
+def module_name(file: Path, path: Sequence[str]) -> str:
+    """The name under which `file` is imported with these entries of `sys.path`; its stem when with none."""
+    for entry in path:
+        if file.is_relative_to(entry):
+            parts = file.relative_to(entry).with_suffix("").parts
+            if all(part.isidentifier() for part in parts):
+                return ".".join(parts)
+    return file.stem
+
+
+def import_script(file: Path, path: Sequence[str]) -> ModuleType:
+    """Imports the script as its own package would."""
+    name = module_name(file, path)
+    if "." in name or any(Path(entry) == file.parent for entry in path):
+        return importlib.import_module(name)
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Variant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a module the text of a variant instead of what its file holds."""
+
+    def __init__(self, name: str, file: Path) -> None:
+        self._name, self._file = name, file
+        self.text = ""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        if fullname != self._name:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, origin=str(self._file))
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__file__ = str(self._file)
+        exec(compile(self.text, str(self._file), "exec"), module.__dict__)
+
+
+def forget(root: Path) -> None:
+    """Drops every module whose file lies under `root`, so that the next import reads it anew."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and "site-packages" not in file and Path(file).is_relative_to(root):
+            del sys.modules[name]
+
+
+def failure(error: BaseException, root: Path) -> dict[str, str]:
+    """The exception as a value: class, message (without the server's stack), and the trace inside `root`."""
+    message = str(error).split("\n\nJVM stacktrace")[0].strip()
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(root)]
+    text = f"{type(error).__name__}: {message}"
+    return {"error": text if len(text) <= _MESSAGE else text[:_MESSAGE] + " ...",
+            "trace": "".join(traceback.format_list(frames))[-_TRACE:]}
+
+
+def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
+    """Runs the script as `__main__`, as spark-submit would, with plans compiled as they are outside of tests."""
+    for name, value in {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK",
+                        "spark.sql.adaptive.enabled": "true"}.items():
+        session.spark.conf.set(name, value)
+    sys.argv = [job["script"], *job["argv"]]
+    answer: dict[str, Any] = {}
+    with answers.timed(0):
+        try:
+            runpy.run_path(job["script"], run_name="__main__")
+        except SystemExit as exit:
+            if exit.code not in (None, 0):
+                answer = failure(exit, Path(job["root"]))
+        except BaseException as error:  # noqa: BLE001 - process boundary: whatever the script raises is its answer
+            answer = failure(error, Path(job["root"]))
+    answers.write(0, answer)

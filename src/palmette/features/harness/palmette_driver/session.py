@@ -1,0 +1,92 @@
+"""The warm session, given to any code that builds one of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+ZONE = "spark.sql.session.timeZone"
+PARTITIONS = "spark.sql.shuffle.partitions"
+_SPEED = {PARTITIONS, "spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"}
+"""Settings that change how fast a plan runs and nothing else; the team's own are not taken over."""
+
+
+class WarmSession:
+    """A client session of the warm server; while it is entered, `SparkSession.builder` gives it to everyone.
+
+    What only a Spark of one's own could do is tolerated: master and JVM options are ignored, `stop` does nothing,
+    `sparkContext.setLogLevel` does nothing.
+    """
+
+    def __init__(self, remote: str, *, resolve_paths: bool) -> None:
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # the functions of pyspark look here
+        from pyspark.sql.connect.session import SparkSession
+
+        self.spark: Any = SparkSession.builder.remote(remote).create()
+        self._stop: Callable[[Any], None] = SparkSession.stop
+        self._resolve_paths = resolve_paths
+        self._zone, self._partitions = "UTC", 1
+
+    def __enter__(self) -> WarmSession:
+        from pyspark.sql import SparkSession as Classic
+        from pyspark.sql.connect.session import SparkSession as Remote
+
+        def get_or_create(builder: Any) -> Any:
+            wanted = {name: value for name, value in builder._options.items()
+                      if name.startswith("spark.sql.") and name not in _SPEED}
+            if wanted:
+                self.spark.conf._set_all(configs=wanted, silent=True)
+            if ZONE in wanted:
+                self._zone = wanted[ZONE]
+            return self.spark
+
+        patched: Any
+        for patched in (Classic.Builder, Remote.Builder):
+            patched.getOrCreate = patched.create = get_or_create
+        for patched in (Classic, Remote):
+            patched.getActiveSession = patched.active = classmethod(lambda _: self.spark)
+            patched.stop = lambda _: None
+        patched.sparkContext = _Context()
+        if self._resolve_paths:
+            _resolve_paths()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._stop(self.spark)
+
+    def reset(self, zone: str = "UTC", partitions: int = 1) -> None:
+        """Sets what an item may have found or left otherwise."""
+        self.spark.conf.set(ZONE, zone)
+        if partitions != self._partitions:
+            self.spark.conf.set(PARTITIONS, str(partitions))
+            self._partitions = partitions
+
+
+class _Context:
+    """What code expects of `spark.sparkContext` in passing."""
+
+    version = "connect"
+
+    def setLogLevel(self, level: str) -> None:  # noqa: N802
+        """The server's log is not the client's affair."""
+
+
+def _resolve_paths() -> None:
+    """Makes relative paths mean this process's folder, as they do without a server."""
+    from pyspark.sql.connect.readwriter import DataFrameReader, DataFrameWriter
+
+    for owner, name in ((DataFrameReader, "load"), (DataFrameWriter, "save")):
+        plain = getattr(owner, name)
+
+        def with_paths(self: Any, path: Any = None, *rest: Any, _plain: Any = plain, **options: Any) -> Any:
+            several = isinstance(path, list | tuple)
+            return _plain(self, [_local(one) for one in path] if several else _local(path), *rest, **options)
+
+        setattr(owner, name, with_paths)
+
+
+def _local(path: Any) -> Any:
+    return os.path.abspath(path) if isinstance(path, str) and ":" not in path else path  # noqa: PTH100

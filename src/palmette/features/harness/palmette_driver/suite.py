@@ -1,0 +1,73 @@
+"""Runs a test file against variants of the script, one after the other in this process."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .answers import Answers
+from .script import Variant, forget, module_name
+from .session import WarmSession
+
+_FAILURE = 2000
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Recorder:
+    """A pytest plugin that keeps the outcome of each test."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failed: dict[str, str] = {}
+        self.error = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        name = report.nodeid.partition("::")[2]
+        if report.failed:
+            self.failed[name] = _shortened(report.longreprtext)
+        elif report.when == "call" and report.passed:
+            self.passed.append(name)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.error = _shortened(report.longreprtext)
+
+
+def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
+    """One answer per variant: passed, failed, error, seconds."""
+    root = Path(job["root"])
+    variant = Variant(module_name(Path(job["script"]), job["path"]), Path(job["script"]))
+    sys.meta_path.insert(0, variant)
+    for index, text in enumerate(job["items"]):
+        variant.text = text
+        forget(root)
+        session.reset()
+        started = time.monotonic()
+        with answers.timed(index):
+            recorder = _run(job)
+        answers.write(index, {"passed": [name for name in recorder.passed if name not in recorder.failed],
+                              "failed": recorder.failed, "error": recorder.error,
+                              "seconds": time.monotonic() - started})
+
+
+def _run(job: dict[str, Any]) -> Recorder:
+    import pytest
+
+    recorder = Recorder()
+    arguments = [job["tests"], f"--rootdir={job['root']}", "-q", "--tb=short", "-p", "no:cacheprovider",
+                 # the team's options may need plug-ins of theirs, and warnings of the warm session are not the script's
+                 "-o", "addopts=", "-W", "ignore"]
+    status = pytest.main([*arguments, *(["-x"] if job["stop_at_first"] else [])], plugins=[recorder])
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:
+        recorder.error = "the file has no tests"
+    elif status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR) and not recorder.error:
+        recorder.error = f"pytest could not run ({pytest.ExitCode(status).name.lower()})"
+    return recorder
+
+
+def _shortened(text: str) -> str:
+    text = _COLOUR.sub("", text)
+    return text if len(text) <= _FAILURE else text[:_FAILURE // 2] + "\n...\n" + text[-_FAILURE // 2:]
