@@ -1,0 +1,17 @@
+"""What a feature script is held to: each check is one class, measured, with evidence and an owner."""
+
+from palmette.features.checks.base import Check, Outcome, Owner, Subject
+from palmette.features.checks.suite import ALL, OWNERS, registered, run_checks
+from palmette.features.checks.team import TeamSuiteCheck
+
+__all__ = [
+    "ALL",
+    "OWNERS",
+    "Check",
+    "Outcome",
+    "Owner",
+    "Subject",
+    "TeamSuiteCheck",
+    "registered",
+    "run_checks",
+]

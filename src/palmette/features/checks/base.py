@@ -10,8 +10,15 @@ from palmette.engine.actor import Measurement, Violation
 from palmette.features.harness.harness import ScriptHarness
 from palmette.features.spec.view import View
 
-Owner = Literal["human", "config_generator", "utils_retriever", "code_template_generator", "testcase_generator",
-                "testcase_coder", "code_generator"]
+Owner = Literal[
+    "human",
+    "config_generator",
+    "utils_retriever",
+    "code_template_generator",
+    "testcase_generator",
+    "testcase_coder",
+    "code_generator",
+]
 """Who most probably caused a failure of this class."""
 
 
@@ -33,8 +40,6 @@ class Subject:
     seed: int = 0
 
 
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What one check found."""
@@ -47,9 +52,11 @@ class Outcome:
 
 
 class Check(Protocol):
-    """A check's docstring is its description; its violations carry `code`."""
+    """A check's docstring is its description; its name is `code`."""
 
     code: ClassVar[str]
+    codes: ClassVar[tuple[str, ...]]
+    """All codes that its violations carry."""
     owner: ClassVar[Owner]
     cost: ClassVar[int]
     """Checks run by ascending cost; 0 needs no Spark."""

@@ -1,0 +1,54 @@
+"""The script against the independent oracle, on frames made to provoke mistakes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from palmette.engine.actor import Violation
+from palmette.features.checks.base import Outcome, Owner, Subject
+from palmette.features.checks.cases import difference, failure
+from palmette.features.frame import Frame
+from palmette.features.frames import scenarios
+from palmette.features.harness.harness import Case
+from palmette.features.oracle import NotCovered, WouldFail, expected
+
+
+class DifferentialCheck:
+    """The script and the oracle, which share no code, agree on adversarial frames."""
+
+    code: ClassVar[str] = "differential"
+    codes: ClassVar[tuple[str, ...]] = ("differential", "crash")
+    owner: ClassVar[Owner] = "code_generator"
+    cost: ClassVar[int] = 20
+
+    def check(self, subject: Subject) -> Outcome:
+        view, skipped = subject.view, "no scenario could be made for this view"
+        wanted: dict[str, Frame] = {}
+        found = scenarios(view, seed=subject.seed)
+        for scenario in found:
+            try:
+                wanted[scenario.name] = expected(view, scenario.frames, scenario.as_of)
+            except (NotCovered, WouldFail) as reason:
+                skipped = str(reason)
+        if not wanted:
+            return Outcome(skipped=skipped)
+        compared = [scenario for scenario in found if scenario.name in wanted]
+        results = subject.harness.execute(
+            subject.script,
+            subject.entry,
+            [Case(item.name, item.frames, item.as_of) for item in compared],
+            root=subject.root,
+            python_path=subject.python_path,
+        )
+        violations = []
+        for scenario, result in zip(compared, results, strict=True):
+            if result.frame is None:
+                violations.append(failure(result))
+            elif problem := difference(view, wanted[scenario.name], result.frame):
+                message = f"Script and oracle disagree in scenario {scenario.name!r}: {scenario.why}"
+                violations.append(
+                    Violation(code=self.code, subject=scenario.name, message=message, evidence=problem)
+                )
+        rows = sum(len(frame.rows) for frame in wanted.values())
+        left = f"; {len(found) - len(compared)} left out: {skipped}" if len(compared) < len(found) else ""
+        return Outcome(tuple(violations), detail=f"{len(compared)} scenarios, {rows} rows{left}")

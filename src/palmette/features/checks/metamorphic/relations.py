@@ -1,0 +1,248 @@
+"""Changes of the input that must change nothing: each takes the ground and gives the changed one.
+
+None means that the relation says nothing about this view: there is no such table, time or key.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from palmette.features.checks.metamorphic.ground import (
+    Ground,
+    distinct_by,
+    fresh,
+    moved,
+    renewed,
+)
+from palmette.features.frame import Row
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import JoinStep
+from palmette.features.spec.view import View
+
+_TIMED = ("event", "snapshot")
+
+
+def future_rows(ground: Ground) -> Ground | None:
+    """Rows that happen after the cut-off change nothing."""
+    return _moved_to(ground, (timedelta(microseconds=1), timedelta(hours=13), timedelta(days=400)))
+
+
+def rows_at_cutoff(ground: Ground) -> Ground | None:
+    """Rows that happen exactly at the cut-off change nothing."""
+    return _moved_to(ground, (timedelta(0),))
+
+
+def _moved_to(ground: Ground, offsets: Sequence[timedelta]) -> Ground | None:
+    added: dict[str, list[Row]] = {}
+    zone = ground.view.zone
+    for table in ground.tables(*_TIMED):
+        assert table.event_time is not None
+        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
+        copies = [
+            _availability(table, moved(table, row, table.event_time, ground.cutoff + offset, zone), ground)
+            for offset in offsets
+            for row in rows
+        ]
+        added[table.name] = _with_new_keys(ground.view, table, copies)
+    for table in ground.tables("scd2"):
+        added[table.name] = _next_states(ground, table)
+    return ground.with_rows(added)
+
+
+def _next_states(ground: Ground, table: Table) -> list[Row]:
+    """For every key, one more state that begins well after the cut-off."""
+    assert table.valid_from is not None
+    start = ground.cutoff + timedelta(days=30)
+    rows = distinct_by([dict(row) for row in ground.frames[table.name].rows], table.keys)
+    ends = {table.valid_to: None} if table.valid_to else {}
+    return [{**moved(table, row, table.valid_from, start, ground.view.zone), **ends} for row in rows]
+
+
+def _availability(table: Table, row: dict[str, Any], ground: Ground) -> dict[str, Any]:
+    """Leaves the row available early, so that its event time alone has to keep it out."""
+    if table.available_time is None:
+        return row
+    early = ground.cutoff - timedelta(days=1)
+    return moved(table, row, table.available_time, early, ground.view.zone)
+
+
+def unavailable_rows(ground: Ground) -> Ground | None:
+    """Rows that happened before the cut-off but became available at or after it change nothing."""
+    added: dict[str, list[Row]] = {}
+    zone, cutoff = ground.view.zone, ground.cutoff
+    for table in ground.tables(*_TIMED):
+        if table.available_time is None or table.event_time is None:
+            continue
+        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
+        copies = [
+            moved(
+                table,
+                moved(table, row, table.event_time, cutoff - timedelta(minutes=61 + place), zone),
+                table.available_time,
+                cutoff + late,
+                zone,
+            )
+            for late in (timedelta(0), timedelta(days=2))
+            for place, row in enumerate(rows)
+        ]
+        added[table.name] = _with_new_keys(ground.view, table, copies)
+    return ground.with_rows(added)
+
+
+def _with_new_keys(view: View, table: Table, rows: list[dict[str, Any]]) -> list[Row]:
+    """Keys are new where that leaves the entity the same; what still repeats a key is left out."""
+    if table.kind == "event":
+        rows = renewed(table, rows, tuple(view.grain))
+        identity = table.keys
+    else:
+        assert table.event_time is not None
+        identity = (*table.keys, table.event_time)
+    return list(distinct_by(rows, identity)) if table.keys_enforced else list(rows)
+
+
+def ancient_rows(ground: Ground) -> Ground | None:
+    """Rows from long before the widest window change nothing."""
+    added: dict[str, list[Row]] = {}
+    for table in ground.tables("event"):
+        widest = _widest(ground.view, table)
+        if widest is None or table.event_time is None:
+            continue
+        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
+        zone = ground.view.zone
+        copies = [
+            moved(
+                table,
+                row,
+                table.event_time,
+                ground.cutoff - widest - timedelta(days=days, minutes=place),
+                zone,
+            )
+            for days in (2, 3000)
+            for place, row in enumerate(rows)
+        ]
+        if table.available_time is not None:
+            copies = [_availability(table, row, ground) for row in copies]
+        added[table.name] = _with_new_keys(ground.view, table, copies)
+    return ground.with_rows(added)
+
+
+def _widest(view: View, table: Table) -> timedelta | None:
+    """The longest window over the table; None when it is all history, or steps look further back."""
+    sources = {source.name for source in view.sources if source.table.name == table.name}
+    if any(source.late for source in view.sources if source.name in sources):
+        return None
+    windows = [feature.window for feature in view.features if feature.source in sources]
+    lengths = [window.timedelta for window in windows if window is not None]
+    known = [length for length in lengths if length is not None]
+    return max(known) if known and len(known) == len(lengths) else None
+
+
+def other_entities(ground: Ground) -> Ground | None:
+    """Rows of entities that were not there change nothing for those that were."""
+    added: dict[str, list[Row]] = {}
+    for table in ground.tables("event"):
+        keys = [key for key in ground.view.grain if table.column(key)]
+        if not keys or any(column.values for key in keys if (column := table.column(key))):
+            continue
+        copies = []
+        for number, row in enumerate(ground.frames[table.name].rows):
+            values = {key: fresh(row[key], number) for key in keys}
+            if None not in values.values():
+                copies.append({**row, **values})
+        added[table.name] = list(renewed(table, copies, keys))
+    return ground.with_rows(added)
+
+
+def repeated_dimension_rows(ground: Ground) -> Ground | None:
+    """A repeated row of a table whose keys are not enforced changes nothing where one row is looked up."""
+    many = {
+        step.join.table
+        for source in ground.view.sources
+        for step in (*source.early, *source.late)
+        if isinstance(step, JoinStep) and step.join.cardinality == "one_to_many"
+    }
+    used = {source.table.name for source in ground.view.sources} | many
+    added = {
+        table.name: ground.frames[table.name].rows
+        for table in ground.tables("dimension", "snapshot", "scd2")
+        if not table.keys_enforced and table.name not in used
+    }
+    return ground.with_rows(added)
+
+
+def unused_columns(ground: Ground) -> Ground | None:
+    """Values of columns outside the lineage change nothing: they are made null."""
+    view = ground.view
+    needed = {place for places in view.lineage.values() for place in places}
+    frames = dict(ground.frames)
+    for table in ground.tables("event", "snapshot", "scd2", "dimension"):
+        times = (table.event_time, table.available_time, table.valid_from, table.valid_to)
+        kept = {*table.keys, *times, *(p.column for p in table.partitions), *view.grain}
+        kept |= {key for source in view.sources for key in _join_keys(source, table.name)}
+        unused = [
+            c.name for c in table.columns if c.name not in kept and f"{table.name}.{c.name}" not in needed
+        ]
+        if unused:
+            empty: dict[str, Any] = dict.fromkeys(unused)
+            frames[table.name] = frames[table.name].with_rows(
+                [{**row, **empty} for row in frames[table.name].rows]
+            )
+    return replace(ground, frames=frames) if frames != dict(ground.frames) else None
+
+
+def _join_keys(source: Any, table: str) -> set[str]:
+    joins = [step.join for step in (*source.early, *source.late) if isinstance(step, JoinStep)]
+    there = {
+        key
+        for join in joins
+        if join.table == table
+        for key in (join.on.values() if isinstance(join.on, dict) else join.on)
+    }
+    here = {key for join in joins if source.table.name == table for key in join.on}
+    return there | here
+
+
+def shuffled_rows(ground: Ground) -> Ground | None:
+    """The order of the input changes nothing."""
+    chance = random.Random(0)
+    frames = {
+        name: frame.with_rows(chance.sample(frame.rows, len(frame.rows)))
+        for name, frame in ground.frames.items()
+    }
+    return replace(ground, frames=frames)
+
+
+def spine_mismatch(ground: Ground, output: Sequence[Row]) -> str:
+    """What the output has more or fewer of than the spine, as text; empty when rows in are rows out.
+
+    A spine with a `where` is left to the differential check, which evaluates it.
+    """
+    spine = ground.view.spine
+    if spine is None or spine.where is not None:
+        return ""
+    columns = [*ground.view.grain, *ground.view.kept]
+    wanted = [tuple(_plain(row[c]) for c in columns) for row in ground.frames[spine.table].rows]
+    found = [tuple(_plain(row.get(c)) for c in columns) for row in output]
+    missing, extra = _difference(wanted, found), _difference(found, wanted)
+    if not missing and not extra:
+        return ""
+    return f"{len(wanted)} spine rows, {len(found)} output rows; missing {missing[:3]}, extra {extra[:3]} of {columns}"
+
+
+def _plain(value: Any) -> str:
+    return repr(value)
+
+
+def _difference(left: list[tuple[str, ...]], right: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    rest = list(right)
+    result = []
+    for item in left:
+        if item in rest:
+            rest.remove(item)
+        else:
+            result.append(item)
+    return result

@@ -1,0 +1,181 @@
+"""What the plan of the script's result tells: its schema, its joins, and which partitions it would read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from palmette.engine.actor import Violation
+from palmette.errors import nearest
+from palmette.features.checks.base import Outcome, Owner, Subject
+from palmette.features.checks.cases import failure
+from palmette.features.checks.static.source import parse
+from palmette.features.frames import scenarios
+from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.view import Schema, View
+
+_JOIN = re.compile(r"^[\s:+\-|]*Join (?P<kind>\w+)(?:, (?P<condition>.*))?$")
+_FILTER = re.compile(r"^[\s:+\-|]*Filter (?P<condition>.*)$")
+_ATTRIBUTE = re.compile(r"\b(\w+)#\d+L?")
+_PYTHON = (
+    "PythonUDF",
+    "BatchEvalPython",
+    "ArrowEvalPython",
+    "MapInPandas",
+    "MapInArrow",
+    "FlatMapGroupsInPandas",
+)
+
+
+class PlanCheck:
+    """The output's schema is the contract; no join pairs all rows; partitions outside the windows are skipped."""
+
+    code: ClassVar[str] = "plan"
+    codes: ClassVar[tuple[str, ...]] = ("schema", "cross-join", "python-udf", "unpruned", "crash")
+    owner: ClassVar[Owner] = "code_generator"
+    cost: ClassVar[int] = 5
+
+    def check(self, subject: Subject) -> Outcome:
+        found = scenarios(subject.view, seed=subject.seed)
+        if not found:
+            return Outcome(skipped="no scenario could be made for this view")
+        case = Case("plan", found[0].frames, found[0].as_of)
+        (result,) = subject.harness.execute(
+            subject.script,
+            subject.entry,
+            [case],
+            root=subject.root,
+            python_path=subject.python_path,
+            plans=True,
+        )
+        if result.frame is None:
+            return Outcome((failure(result),))
+        violations = [*schema_violations(subject.view.output, result.frame.schema), *_plan_violations(result)]
+        unpruned = [table for table in prunable(subject.view) if not prunes(table, result.plan)]
+        text = subject.script.read_text(encoding="utf-8")
+        elsewhere = [table for table in unpruned if _pruned_elsewhere(table, text, subject)]
+        violations += [_unpruned(table, result.plan) for table in unpruned if table not in elsewhere]
+        return Outcome(tuple(violations), detail=_detail(subject.view, result, elsewhere))
+
+
+def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
+    """Where names, types or the order of the columns differ from the contract."""
+    evidence = f"contract: {_shown(expected)}\nscript:   {_shown(actual)}"
+    for name, kind in expected.items():
+        if name not in actual:
+            hint = nearest(name, set(actual) - set(expected))
+            message = f"Column {name!r} is missing" + (f"; is it the script's {hint!r}?" if hint else ".")
+            yield Violation(code="schema", message=message, evidence=evidence, subject=name)
+        elif actual[name] != kind:
+            yield Violation(
+                code="schema",
+                message=f"Column {name!r} is {actual[name]}, not {kind}.",
+                evidence=evidence,
+                subject=name,
+            )
+    for name in actual:
+        if name not in expected:
+            yield Violation(
+                code="schema",
+                message=f"Column {name!r} is not in the contract.",
+                evidence=evidence,
+                subject=name,
+            )
+    if list(expected) != list(actual) and set(expected) == set(actual):
+        yield Violation(
+            code="schema", message="The columns are not in the order of the contract.", evidence=evidence
+        )
+
+
+def _shown(schema: Schema) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in schema.items())
+
+
+def _plan_violations(result: CaseResult) -> Iterator[Violation]:
+    seen: set[str] = set()
+    for line in result.plan.splitlines():
+        match = _JOIN.match(line)
+        if (
+            match
+            and match["kind"] not in ("LeftSemi", "LeftAnti")
+            and not match["condition"]
+            and "join" not in seen
+        ):
+            seen.add("join")
+            yield Violation(
+                code="cross-join",
+                message="A join without keys pairs every row with every row.",
+                evidence=line.strip(),
+            )
+        if any(word in line for word in _PYTHON) and "python" not in seen:
+            seen.add("python")
+            yield Violation(code="python-udf", message="The plan runs Python on rows.", evidence=line.strip())
+
+
+def prunable(view: View) -> list[Table]:
+    """Event tables partitioned by the day of the event, of which only a bounded stretch is needed."""
+    if view.cutoff == "spine":
+        return []
+    tables = []
+    for source in view.sources:
+        days = [partition for partition in source.table.partitions if partition.of == "event_time"]
+        windows = [feature.window for feature in view.features if feature.source == source.name]
+        bounded = all(window is not None and window.timedelta is not None for window in windows)
+        if days and windows and bounded and not source.late and source.table not in tables:
+            tables.append(source.table)
+    return tables
+
+
+def prunes(table: Table, plan: str) -> bool:
+    """Whether some filter compares nothing but the table's partition columns, so that files are skipped."""
+    columns = {partition.column for partition in table.partitions}
+    for line in plan.splitlines():
+        match = _FILTER.match(line)
+        for condition in _conjuncts(match["condition"]) if match else ():
+            names = set(_ATTRIBUTE.findall(condition))
+            if names and names <= columns and not re.search(r"UDF|python", condition, re.IGNORECASE):
+                return True
+    return False
+
+
+def _conjuncts(condition: str) -> list[str]:
+    return re.split(r"\bAND\b", condition)
+
+
+def _pruned_elsewhere(table: Table, text: str, subject: Subject) -> bool:
+    """Whether the script names a partition column outside its transforms: then reading may prune already."""
+    source = parse(text, subject.view, subject.entry)
+    inside = {id(node) for node in source.transform_nodes}
+    columns = {partition.column for partition in table.partitions}
+    return any(
+        isinstance(node, ast.Constant) and node.value in columns and id(node) not in inside
+        for node in ast.walk(source.tree)
+    )
+
+
+def _unpruned(table: Table, plan: str) -> Violation:
+    columns = ", ".join(partition.column for partition in table.partitions)
+    filters = [line.strip() for line in plan.splitlines() if _FILTER.match(line)]
+    return Violation(
+        code="unpruned",
+        subject=table.name,
+        evidence="\n".join(filters[:10]),
+        message=f"Every partition of {table.name!r} is read: no filter is on its partition column {columns} alone.",
+    )
+
+
+def _detail(view: View, result: CaseResult, elsewhere: list[Table]) -> str:
+    parts = [f"{len(view.output)} columns"]
+    if tables := prunable(view):
+        parts.append(
+            f"{len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms"
+        )
+    loose = _loose(view, result.nullable)
+    return "; ".join([*parts, *([f"may be null by the plan: {', '.join(loose)}"] if loose else [])])
+
+
+def _loose(view: View, nullable: Mapping[str, bool]) -> list[str]:
+    return [feature.name for feature in view.features if not feature.nullable and nullable.get(feature.name)]

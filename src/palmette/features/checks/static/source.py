@@ -1,0 +1,205 @@
+"""A feature script as a syntax tree, with the questions that the static rules ask of it.
+
+Nothing is executed. What a name stands for is followed through the assignments of its own function and of
+the module; what cannot be followed is unknown, and no rule objects to what is unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from palmette.features.spec.view import View
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
+"""Methods and functions whose text arguments are SQL."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed script and the view that it should build."""
+
+    view: View
+    entry: str
+    text: str
+    tree: ast.Module
+    predefined: tuple[str, ...] = ()
+    """Functions that the team's feature scripts must have."""
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """Functions of the module and methods of its classes, by name."""
+        return {node.name: node for node in ast.walk(self.tree) if isinstance(node, Function)}
+
+    @cached_property
+    def transforms(self) -> tuple[ast.AST, ...]:
+        """The entry function and all functions of the module that it uses, directly or not."""
+        reached: list[str] = []
+        waiting = [self.entry]
+        while waiting:
+            name = waiting.pop()
+            if name in reached or name not in self.functions:
+                continue
+            reached.append(name)
+            waiting += [
+                node.id if isinstance(node, ast.Name) else node.attr
+                for node in ast.walk(self.functions[name])
+                if isinstance(node, ast.Name | ast.Attribute)
+            ]
+        return tuple(self.functions[name] for name in reached)
+
+    @cached_property
+    def transform_nodes(self) -> tuple[ast.AST, ...]:
+        """Every node inside the transforms, each once, in the order of the file."""
+        seen = {id(node): node for function in self.transforms for node in ast.walk(function)}
+        return tuple(
+            sorted(
+                seen.values(), key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+            )
+        )
+
+    @cached_property
+    def docstrings(self) -> frozenset[int]:
+        """Identities of the constants that are only documentation."""
+        return frozenset(
+            id(node.value)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """Identity of a node to the node that holds it."""
+        return {id(child): parent for parent in ast.walk(self.tree) for child in ast.iter_child_nodes(parent)}
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What holds the node, innermost first."""
+        while (parent := self.parents.get(id(node))) is not None:
+            yield parent
+            node = parent
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """The innermost function around the node, or the module."""
+        return next((item for item in self.ancestors(node) if isinstance(item, Function)), self.tree)
+
+    def line(self, node: ast.AST) -> str:
+        """The source line of the node, numbered, as evidence."""
+        number = getattr(node, "lineno", 0)
+        lines = self.text.splitlines()
+        return f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
+
+    def value_of(self, node: ast.expr, depth: int = 6) -> ast.expr:
+        """What a name was last assigned before this place; the node itself when that is not known."""
+        if not isinstance(node, ast.Name) or depth == 0:
+            return node
+        for scope in (self.function_of(node), self.tree):
+            found = [
+                (item.lineno, item.value)
+                for item in ast.walk(scope)
+                if isinstance(item, ast.Assign | ast.AnnAssign)
+                and item.value is not None
+                and any(isinstance(t, ast.Name) and t.id == node.id for t in _targets(item))
+                and (item.lineno < node.lineno or scope is self.tree)
+            ]
+            if found:
+                return self.value_of(max(found, key=lambda pair: pair[0])[1], depth - 1)
+        return node
+
+    def chain(self, node: ast.expr) -> Iterator[ast.Call]:
+        """The method calls that made a value, newest first: `a.b(1).c(2)` gives `c`, then `b`."""
+        for _ in range(200):
+            node = self.value_of(node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield node
+                node = node.func.value
+            elif isinstance(node, ast.Attribute):
+                node = node.value
+            else:
+                return
+
+    def methods(self, node: ast.expr) -> list[str]:
+        """The names in `chain`."""
+        return [call.func.attr for call in self.chain(node) if isinstance(call.func, ast.Attribute)]
+
+    def literals(self, node: ast.AST) -> list[str]:
+        """All texts in the node, following names that were assigned constants."""
+        found: list[str] = []
+        for item in ast.walk(node):
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                found.append(item.value)
+            elif isinstance(item, ast.Name) and (value := self.value_of(item)) is not item:
+                found += [
+                    c.value
+                    for c in ast.walk(value)
+                    if isinstance(c, ast.Constant) and isinstance(c.value, str)
+                ]
+        return found
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> Source:
+    """The script as a `Source`; SyntaxError when it is not Python."""
+    return Source(view, entry, text, ast.parse(text), predefined)
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what a call calls: `collect` for `df.select(x).collect()`; empty for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def dotted(node: ast.AST) -> str:
+    """A plain dotted name as text: `datetime.datetime.now`; empty when it is not one."""
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr}" if head else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_spark_function(source: Source, node: ast.Call) -> bool:
+    """Whether the call is one of pyspark.sql.functions: `F.x(...)`, or a bare name imported from there."""
+    modules, names = _function_imports(source.tree)
+    if isinstance(node.func, ast.Attribute):
+        return dotted(node.func.value) in modules
+    return isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _function_imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+    modules, names = {"pyspark.sql.functions"}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in ("pyspark.sql", "pyspark.sql.connect"):
+            modules |= {alias.asname or alias.name for alias in node.names if alias.name == "functions"}
+        elif isinstance(node, ast.ImportFrom) and node.module in (
+            "pyspark.sql.functions",
+            "pyspark.sql.connect.functions",
+        ):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            modules |= {
+                alias.asname for alias in node.names if alias.name == "pyspark.sql.functions" and alias.asname
+            }
+    return frozenset(modules), frozenset(names)
+
+
+def sql_texts(source: Source) -> Iterator[tuple[ast.Constant, str]]:
+    """Constant texts that are SQL: the arguments of `expr`, `selectExpr`, `filter`, `where` and `sql`."""
+    for node in ast.walk(source.tree):
+        if called(node) in SQL_METHODS and isinstance(node, ast.Call):
+            for argument in node.args:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument, argument.value
+
+
+def calls_in_sql(text: str) -> set[str]:
+    """Names that are called like functions in a piece of SQL, in lower case."""
+    return {name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)}

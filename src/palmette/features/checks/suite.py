@@ -1,0 +1,94 @@
+"""All checks, cheapest first, and who answers for what they find."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Literal
+
+from palmette.engine.actor import Measurement, Verdict, Violation
+from palmette.features.checks.base import Check, Outcome, Owner, Subject
+from palmette.features.checks.differential import DifferentialCheck
+from palmette.features.checks.golden import GoldenCheck, SpecCheck
+from palmette.features.checks.metamorphic import MetamorphicCheck
+from palmette.features.checks.mutation import MutationCheck
+from palmette.features.checks.plan import PlanCheck
+from palmette.features.checks.static import StaticCheck
+from palmette.features.checks.team import TeamSuiteCheck
+from palmette.features.checks.tests import TestsCheck
+
+ALL: tuple[Check, ...] = (
+    StaticCheck(),
+    SpecCheck(),
+    PlanCheck(),
+    GoldenCheck(),
+    DifferentialCheck(),
+    TestsCheck(),
+    MetamorphicCheck(),
+    MutationCheck(),
+)
+"""Every check that needs nothing but a subject, by ascending cost."""
+GROUP = "palmette.checks"
+"""Entry points of this group are classes of further checks."""
+TOLERATED = frozenset({"mutant-survived"})
+"""Violations that fail nothing by themselves: what a reviewer should know."""
+EXPENSIVE = 20
+"""Checks of this cost or more do not run once a cheaper one has failed: they would find the same fault again."""
+
+
+def registered() -> tuple[Check, ...]:
+    """The built-in checks and those of installed packages, cheapest first."""
+    added = tuple(point.load()() for point in entry_points(group=GROUP))
+    return tuple(sorted((*ALL, *added), key=lambda check: check.cost))
+
+
+def run_checks(
+    subject: Subject,
+    checks: Sequence[Check] | None = None,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Verdict:
+    """Runs the checks by ascending cost; the verdict is ok when nothing but tolerated violations was found.
+
+    One measurement per check. Checks that did not run are reported as skipped, with the reason.
+    """
+    violations: list[Violation] = []
+    measurements: list[Measurement] = []
+    failed = ""
+    for check in sorted(registered() if checks is None else checks, key=lambda check: check.cost):
+        started = time.monotonic()
+        if failed and check.cost >= EXPENSIVE:
+            outcome = Outcome(skipped=f"not run, because {failed} failed")
+        else:
+            progress(f"checking: {check.code}")
+            outcome = check.check(subject)
+        measurement = measured(check, outcome, time.monotonic() - started)
+        measurements.append(measurement)
+        violations += outcome.violations
+        if measurement.status == "failed":
+            failed = failed or check.code
+    return Verdict(ok=not failed, violations=tuple(violations), measurements=tuple(measurements))
+
+
+def measured(check: Check, outcome: Outcome, seconds: float) -> Measurement:
+    """What came out of one check, as a measurement."""
+    if outcome.skipped:
+        return Measurement(name=check.code, status="skipped", detail=outcome.skipped, seconds=seconds)
+    serious = [violation for violation in outcome.violations if violation.code not in TOLERATED]
+    status: Literal["passed", "failed", "warning"] = (
+        "failed" if serious else "warning" if outcome.violations else "passed"
+    )
+    counted = f"{len(outcome.violations)} found" if outcome.violations else ""
+    detail = "; ".join(part for part in (counted, outcome.detail) if part)
+    return Measurement(name=check.code, status=status, detail=detail, seconds=seconds)
+
+
+_TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost", "sample-mismatch")
+"""Codes of running the script as in production."""
+OWNERS: Mapping[str, Owner] = {
+    **{code: check.owner for check in ALL for code in check.codes},
+    **dict.fromkeys(TeamSuiteCheck.codes, TeamSuiteCheck.owner),
+    **dict.fromkeys(_TRIAL, "code_generator"),
+}
+"""Code of a violation to whom it is routed."""

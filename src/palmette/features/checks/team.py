@@ -1,0 +1,94 @@
+"""The team's whole test suite, in a checkout that has the new files."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from palmette.engine.actor import Violation
+from palmette.features.checks.base import Outcome, Owner, Subject
+from palmette.features.checks.cases import EVIDENCE
+from palmette.sandbox import ExecutionResult, Limits, Sandbox
+
+_REPORT = "junit.xml"
+
+
+@dataclass(frozen=True)
+class TeamSuiteCheck:
+    """The team's own tests pass with the new files in place."""
+
+    code: ClassVar[str] = "team-suite"
+    codes: ClassVar[tuple[str, ...]] = ("team-suite",)
+    owner: ClassVar[Owner] = "code_generator"
+    cost: ClassVar[int] = 50
+
+    sandbox: Sandbox
+    environment: Mapping[str, str]
+    scratch: Path
+    """A folder outside the checkout, for the report."""
+    command: str | None = None
+    """Of the run file; pytest when there is none."""
+    seconds: float = 600
+
+    def check(self, subject: Subject) -> Outcome:
+        report = self.scratch.resolve() / _REPORT
+        argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
+        if argv[0] in ("python", "python3"):
+            argv[0] = sys.executable
+        options = f"--junitxml={shlex.quote(str(report))} -p no:cacheprovider"
+        result = self.sandbox.run(
+            argv,
+            cwd=subject.root,
+            limits=Limits(seconds=self.seconds),
+            env={**self.environment, "PYTEST_ADDOPTS": options},
+        )
+        counted = _read(report)
+        if counted is not None and counted.failed:
+            return Outcome(tuple(_violation(name, trace) for name, trace in counted.failed.items()))
+        if not result.ok:
+            message = f"The team's test suite ends with {_how(result)}."
+            return Outcome((_violation("", result.stdout[-EVIDENCE:] + result.stderr[-500:], message),))
+        if counted is None:
+            return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
+        if not counted.passed:
+            return Outcome(skipped="the team has no tests")
+        return Outcome(detail=f"{counted.passed} tests pass, {counted.skipped} skipped")
+
+
+@dataclass(frozen=True)
+class _Counted:
+    passed: int
+    skipped: int
+    failed: Mapping[str, str]
+
+
+def _read(report: Path) -> _Counted | None:
+    """The report, or None when the command wrote none."""
+    try:
+        cases = list(ElementTree.parse(report).iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return None
+    failed = {}
+    for case in cases:
+        for problem in [*case.iter("failure"), *case.iter("error")]:
+            failed[f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")] = problem.text or ""
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    return _Counted(len(cases) - skipped - len(failed), skipped, failed)
+
+
+def _how(result: ExecutionResult) -> str:
+    return result.note or f"exit code {result.exit_code}"
+
+
+def _violation(test: str, evidence: str, message: str = "") -> Violation:
+    return Violation(
+        code=TeamSuiteCheck.code,
+        subject=test,
+        evidence=evidence[-EVIDENCE:],
+        message=message or f"The team's test {test} fails.",
+    )

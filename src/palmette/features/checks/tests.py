@@ -1,0 +1,61 @@
+"""The generated tests on the script itself."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from palmette.engine.actor import Violation
+from palmette.features.checks.base import Outcome, Owner, Subject
+from palmette.features.checks.cases import EVIDENCE
+
+NO_TESTS = "no test file was given"
+
+
+class TestsCheck:
+    """The generated tests pass on the script; where they do not although the oracle agrees, the tests are wrong."""
+
+    __test__ = False
+
+    code: ClassVar[str] = "test-failed"
+    codes: ClassVar[tuple[str, ...]] = ("test-failed",)
+    owner: ClassVar[Owner] = "testcase_coder"
+    cost: ClassVar[int] = 25
+    """Above the differential check: when that fails, the tests are not to blame."""
+
+    def check(self, subject: Subject) -> Outcome:
+        if subject.tests is None:
+            return Outcome(skipped=NO_TESTS)
+        text = subject.script.read_text(encoding="utf-8")
+        result = subject.harness.run_tests(
+            subject.tests,
+            {"script": text},
+            subject.script,
+            root=subject.root,
+            python_path=subject.python_path,
+            stop_at_first=False,
+        )["script"]
+        name = subject.tests.name
+        if result.error or not (result.passed or result.failed):
+            reason = result.error or "it has no tests"
+            return Outcome(
+                (
+                    Violation(
+                        code=self.code,
+                        subject=name,
+                        evidence=reason[:EVIDENCE],
+                        message=f"{name} cannot be run: {reason.splitlines()[0][:200]}",
+                    ),
+                )
+            )
+        failed = tuple(
+            Violation(
+                code=self.code,
+                subject=test,
+                evidence=trace[:EVIDENCE],
+                message=f"Test {test!r} of {name} fails.",
+            )
+            for test, trace in result.failed.items()
+        )
+        return Outcome(
+            failed, detail=f"{len(result.passed)} of {len(result.passed) + len(result.failed)} tests pass"
+        )

@@ -1,0 +1,111 @@
+"""Every mutant of a script, and a sample of them that treats all functions and operators alike."""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections import defaultdict
+from typing import NamedTuple
+
+from palmette.features.checks.static.source import Source
+from palmette.features.mutation.operators import OPERATORS
+
+
+class Mutant(NamedTuple):
+    """The script with one change."""
+
+    name: str
+    """`line:column operator number`: unique and stable."""
+    operator: str
+    function: str
+    line: int
+    before: str
+    after: str
+    text: str
+    """The whole script, changed."""
+
+
+def mutants(source: Source) -> list[Mutant]:
+    """All mutants of the script's transforms that are valid Python and differ from the script and each other."""
+    original = ast.dump(source.tree)
+    seen = {original}
+    found: list[Mutant] = []
+    for node in source.transform_nodes:
+        if not isinstance(node, ast.expr) or _is_excluded(source, node):
+            continue
+        for operator in OPERATORS:
+            for number, after in enumerate(operator(source, node)):
+                mutant = _mutant(source, node, f"{operator.__name__} {number}", after)
+                key = _dump(mutant.text)
+                if key is not None and key not in seen:
+                    seen.add(key)
+                    found.append(mutant)
+    return found
+
+
+def _is_excluded(source: Source, node: ast.expr) -> bool:
+    """What changes no feature: names of outputs, signatures, session settings."""
+    for item in [node, *source.ancestors(node)]:
+        if isinstance(item, ast.arguments | ast.JoinedStr):
+            return True
+        if (
+            isinstance(item, ast.Call)
+            and isinstance(item.func, ast.Attribute)
+            and (
+                item.func.attr
+                in ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
+                or ast.unparse(item.func).endswith("conf.set")
+            )
+        ):
+            return True
+        if isinstance(item, ast.FunctionDef):
+            return False
+    return False
+
+
+def _mutant(source: Source, node: ast.expr, operator: str, after: str) -> Mutant:
+    before = ast.get_source_segment(source.text, node) or ""
+    function = source.function_of(node)
+    return Mutant(
+        name=f"{node.lineno}:{node.col_offset} {operator}",
+        operator=operator.split(" ")[0],
+        function=getattr(function, "name", ""),
+        line=node.lineno,
+        before=before,
+        after=after,
+        text=_spliced(
+            source.text,
+            node,
+            f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after,
+        ),
+    )
+
+
+def _spliced(text: str, node: ast.expr, after: str) -> str:
+    """The text with the node's place taken by `after`; columns count UTF-8 bytes, as the parser does."""
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    lines = text.encode().splitlines(keepends=True)
+    head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
+    tail = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+    return (head + after.encode() + tail).decode()
+
+
+def _dump(text: str) -> str | None:
+    try:
+        return ast.dump(ast.parse(text))
+    except SyntaxError:
+        return None
+
+
+def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:
+    """At most `size` mutants, taken in turn from every function and operator, in the order of the file."""
+    groups: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
+    for mutant in found:
+        groups[mutant.function, mutant.operator].append(mutant)
+    chance = random.Random(seed)
+    queues = [chance.sample(groups[key], len(groups[key])) for key in sorted(groups)]
+    chance.shuffle(queues)
+    chosen: list[Mutant] = []
+    while len(chosen) < size and any(queues):
+        chosen += [queue.pop() for queue in queues if queue][: size - len(chosen)]
+    return sorted(chosen, key=lambda mutant: (mutant.line, mutant.name))

@@ -1,0 +1,259 @@
+"""The small changes: each operator looks at one node and yields what could stand there instead.
+
+An operator knows PySpark's vocabulary, not the script: it yields source text for the node's place.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from palmette.features.checks.static.source import Source, called, is_spark_function
+from palmette.features.spec.values import SparkType
+
+Operator = Callable[[Source, ast.AST], Iterator[str]]
+
+_COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+_FUNCTIONS = {
+    "sum": ("avg", "max"),
+    "avg": ("sum", "max"),
+    "mean": ("sum",),
+    "min": ("max",),
+    "max": ("min",),
+    "stddev": ("stddev_pop",),
+    "stddev_samp": ("stddev_pop",),
+    "count": ("countDistinct",),
+    "countDistinct": ("count",),
+    "count_distinct": ("count",),
+    "approx_count_distinct": ("count",),
+    "max_by": ("min_by",),
+    "min_by": ("max_by",),
+    "collect_list": ("collect_set",),
+    "collect_set": ("collect_list",),
+    "greatest": ("least",),
+    "least": ("greatest",),
+    "lag": ("lead",),
+    "lead": ("lag",),
+    "to_date": ("to_timestamp",),
+    "date_sub": ("date_add",),
+    "date_add": ("date_sub",),
+    "desc": ("asc",),
+    "asc": ("desc",),
+    "floor": ("ceil",),
+    "ceil": ("floor",),
+    "upper": ("lower",),
+    "lower": ("upper",),
+    "first": ("last",),
+    "last": ("first",),
+    "every": ("some",),
+    "bool_or": ("bool_and",),
+    "bool_and": ("bool_or",),
+}
+_METHODS = {
+    "asc": ("desc",),
+    "desc": ("asc",),
+    "isNull": ("isNotNull",),
+    "isNotNull": ("isNull",),
+    "desc_nulls_last": ("asc_nulls_last",),
+    "asc_nulls_last": ("desc_nulls_last",),
+    "asc_nulls_first": ("desc_nulls_first",),
+    "rowsBetween": ("rangeBetween",),
+}
+_JOINS = {
+    "left": "inner",
+    "left_outer": "inner",
+    "leftouter": "inner",
+    "inner": "left",
+    "left_semi": "left_anti",
+    "leftsemi": "left_anti",
+    "left_anti": "left_semi",
+}
+_INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
+
+
+def comparisons(_source: Source, node: ast.AST) -> Iterator[str]:
+    """The other side of a boundary."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+        changed = ast.Compare(node.left, [_COMPARE[type(node.ops[0])]()], node.comparators)
+        yield ast.unparse(changed)
+
+
+def arithmetic(_source: Source, node: ast.AST) -> Iterator[str]:
+    """Another arithmetic or logical operator."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        yield ast.unparse(ast.BinOp(node.left, _ARITHMETIC[type(node.op)](), node.right))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        yield ast.unparse(node.left)
+        yield ast.unparse(node.right)
+
+
+def negations(_source: Source, node: ast.AST) -> Iterator[str]:
+    """A condition without its negation."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        yield ast.unparse(node.operand)
+
+
+def constants(source: Source, node: ast.AST) -> Iterator[str]:
+    """Numbers one off, the other truth value, another length of time."""
+    if not isinstance(node, ast.Constant) or id(node) in source.docstrings or _is_neutral(source, node):
+        return
+    if isinstance(node.value, bool):
+        yield repr(not node.value)
+    elif isinstance(node.value, int | float):
+        yield repr(node.value + 1)
+    elif isinstance(node.value, str) and (match := _INTERVAL.match(node.value)):
+        yield repr(f"{match[1]}{int(match[2]) + 1}{match[3]}")
+
+
+def _is_neutral(source: Source, node: ast.Constant) -> bool:
+    """Constants of formatting and layout, which do not change features."""
+    parent = source.parents.get(id(node))
+    if isinstance(parent, ast.keyword):
+        return parent.arg not in ("days", "hours", "minutes", "offset", "default")
+    return isinstance(parent, ast.JoinedStr | ast.FormattedValue | ast.Subscript | ast.arguments)
+
+
+def functions(source: Source, node: ast.AST) -> Iterator[str]:
+    """A sibling of a Spark function or column method."""
+    if not isinstance(node, ast.Call):
+        return
+    if is_spark_function(source, node):
+        for other in _FUNCTIONS.get(called(node), ()):
+            if isinstance(node.func, ast.Attribute):
+                yield _with_func(node, ast.Attribute(node.func.value, other, ast.Load()))
+    elif isinstance(node.func, ast.Attribute):
+        for other in _METHODS.get(node.func.attr, ()):
+            yield _with_func(node, ast.Attribute(node.func.value, other, ast.Load()))
+
+
+def _with_func(node: ast.Call, func: ast.expr) -> str:
+    return ast.unparse(ast.Call(func, node.args, node.keywords))
+
+
+def dropped_calls(source: Source, node: ast.AST) -> Iterator[str]:
+    """Without a filter, a distinct, a cast, a fill of nulls."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and not is_spark_function(source, node)
+    ):
+        name = node.func.attr
+        if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (name == "otherwise" and node.args):
+            yield ast.unparse(node.func.value)
+
+
+def dropped_defaults(source: Source, node: ast.AST) -> Iterator[str]:
+    """Without the value that replaces null."""
+    if (
+        isinstance(node, ast.Call)
+        and called(node) in ("coalesce", "nvl", "ifnull")
+        and is_spark_function(source, node)
+        and len(node.args) >= 2
+    ):
+        yield ast.unparse(node.args[0])
+
+
+def conditions(source: Source, node: ast.AST) -> Iterator[str]:
+    """`when` without its condition: F.when(a, b) where b does not depend on a any more."""
+    if (
+        isinstance(node, ast.Call)
+        and called(node) == "when"
+        and len(node.args) == 2
+        and is_spark_function(source, node)
+    ):
+        always = ast.Call(node.func, [ast.parse("F.lit(True)", mode="eval").body, node.args[1]], [])
+        if isinstance(node.func, ast.Attribute):
+            always.args[0] = ast.Call(
+                ast.Attribute(node.func.value, "lit", ast.Load()), [ast.Constant(True)], []
+            )
+        yield ast.unparse(always)
+
+
+def joins(source: Source, node: ast.AST) -> Iterator[str]:
+    """Another kind of join; fewer keys."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "join":
+        return
+    for place in ("how", 2):
+        kind = _argument(node, place)
+        if isinstance(kind, ast.Constant) and kind.value in _JOINS:
+            yield _with_argument(node, place, ast.Constant(_JOINS[kind.value]))
+    for place in ("on", 1):
+        keys = _argument(node, place)
+        if isinstance(keys, ast.List | ast.Tuple) and len(keys.elts) > 1:
+            for i in range(len(keys.elts)):
+                yield _with_argument(node, place, ast.List(keys.elts[:i] + keys.elts[i + 1 :], ast.Load()))
+
+
+def _argument(node: ast.Call, place: str | int) -> ast.expr | None:
+    if isinstance(place, str):
+        return next((keyword.value for keyword in node.keywords if keyword.arg == place), None)
+    return node.args[place] if len(node.args) > place else None
+
+
+def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
+    args = [value if i == place else item for i, item in enumerate(node.args)]
+    keywords = [ast.keyword(k.arg, value if k.arg == place else k.value) for k in node.keywords]
+    return ast.unparse(ast.Call(node.func, args, keywords))
+
+
+def grouping_keys(source: Source, node: ast.AST) -> Iterator[str]:
+    """A group or a window without one of its keys."""
+    if (
+        isinstance(node, ast.Call)
+        and called(node) in ("groupBy", "partitionBy", "orderBy")
+        and len(node.args) > 1
+    ):
+        for i in range(len(node.args)):
+            yield ast.unparse(ast.Call(node.func, node.args[:i] + node.args[i + 1 :], []))
+
+
+def columns(source: Source, node: ast.AST) -> Iterator[str]:
+    """Another column of the same table and type."""
+    if not isinstance(node, ast.Call) or not is_spark_function(source, node) or len(node.args) != 1:
+        return
+    argument = node.args[0]
+    if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str) or called(node) == "lit":
+        return
+    for other in _siblings(source, argument.value):
+        yield ast.unparse(ast.Call(node.func, [ast.Constant(other)], []))
+
+
+def _siblings(source: Source, name: str) -> list[str]:
+    """The next column of the same type in the table of the view that has `name`."""
+    for item in source.view.sources:
+        kind: SparkType | None = item.table_schema.get(name)
+        names = [other for other, of in item.table_schema.items() if of == kind]
+        if kind is not None and len(names) > 1:
+            return [names[(names.index(name) + 1) % len(names)]]
+    return []
+
+
+OPERATORS: tuple[Operator, ...] = (
+    comparisons,
+    arithmetic,
+    negations,
+    constants,
+    functions,
+    dropped_calls,
+    dropped_defaults,
+    conditions,
+    joins,
+    grouping_keys,
+    columns,
+)
