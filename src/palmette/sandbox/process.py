@@ -34,19 +34,37 @@ class Sandbox:
     def __init__(self, isolation: Isolation | None = None) -> None:
         self.isolation = isolation or LimitsOnly()
 
-    def run(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None,
-            limits: Limits = Limits(), stdin: bytes = b"") -> ExecutionResult:
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        limits: Limits = Limits(),
+        stdin: bytes = b"",
+    ) -> ExecutionResult:
         """Runs a program to its end. `env` is added to the allow-listed environment."""
         supervised = _Supervised(self.isolation, argv, cwd, env or {}, limits, subprocess.PIPE)
         streams = supervised.popen
         assert streams.stdin and streams.stdout and streams.stderr
-        stdout, stderr = _Kept(streams.stdout, limits.output_chars), _Kept(streams.stderr, limits.output_chars)
+        stdout, stderr = (
+            _Kept(streams.stdout, limits.output_chars),
+            _Kept(streams.stderr, limits.output_chars),
+        )
         threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
         outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
-        return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome)
+        return ExecutionResult(
+            stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome
+        )
 
-    def start(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None,
-              limits: Limits = Limits(seconds=None)) -> Process:
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        limits: Limits = Limits(seconds=None),
+    ) -> Process:
         """Starts a server; the caller stops it. It ends at the latest when palmette ends."""
         log = tempfile.TemporaryFile()  # noqa: SIM115
         return Process(_Supervised(self.isolation, argv, cwd, env or {}, limits, log), log)
@@ -81,26 +99,47 @@ class Process:
 class _Supervised:
     """A supervisor process with its two pipes."""
 
-    def __init__(self, isolation: Isolation, argv: Sequence[str], cwd: Path, env: Mapping[str, str],  # noqa: PLR0913
-                 limits: Limits, output: int | IO[bytes]) -> None:
+    def __init__(
+        self,
+        isolation: Isolation,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        limits: Limits,
+        output: int | IO[bytes],
+    ) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix="palmette-"))
         self._lock = threading.Lock()
         control, self._control = os.pipe()
         self._report, report = os.pipe()
         command = isolation.wrap(
-            Command(tuple(argv), allowed_environment(os.environ, self.scratch, env)), cwd, self.scratch)
-        spec = {"argv": command.argv, "env": dict(command.env), "cwd": str(cwd), "control": control, "report": report,
-                "scratch": str(self.scratch), "limits": limits.model_dump(exclude={"output_chars"})}
+            Command(tuple(argv), allowed_environment(os.environ, self.scratch, env)), cwd, self.scratch
+        )
+        spec = {
+            "argv": command.argv,
+            "env": dict(command.env),
+            "cwd": str(cwd),
+            "control": control,
+            "report": report,
+            "scratch": str(self.scratch),
+            "limits": limits.model_dump(exclude={"output_chars"}),
+        }
         piped = output == subprocess.PIPE
         try:
             self.popen = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", _SUPERVISOR, json.dumps(spec)],
                 stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.PIPE if piped else subprocess.STDOUT,
-                pass_fds=(control, report), start_new_session=True)
+                stdout=output,
+                stderr=subprocess.PIPE if piped else subprocess.STDOUT,
+                pass_fds=(control, report),
+                start_new_session=True,
+            )
         except OSError as error:
-            raise MachineError(f"cannot start a process: {error}", "Free memory or processes and try again.",
-                               code="no-process") from error
+            raise MachineError(
+                f"cannot start a process: {error}",
+                "Free memory or processes and try again.",
+                code="no-process",
+            ) from error
         finally:
             os.close(control)
             os.close(report)
@@ -122,8 +161,12 @@ class _Supervised:
         if report:
             outcome: dict[str, Any] = json.loads(report)
             return outcome
-        return {"exit_code": -9, "ended": "killed", "note": "its supervisor was killed",
-                "seconds": time.monotonic() - started}
+        return {
+            "exit_code": -9,
+            "ended": "killed",
+            "note": "its supervisor was killed",
+            "seconds": time.monotonic() - started,
+        }
 
     def stop(self) -> None:
         self._close_control()

@@ -35,13 +35,15 @@ TINY_DATA: Mapping[str, str] = {
 
 
 class WarmSpark:
-    """A Spark Connect server that starts at its first use, is started again once if it dies, and is always stopped.
+    """A Spark Connect server that starts at its first use, again once if it dies, and is always stopped.
 
-    `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists (`sc://...`),
-    which is used as it is and never stopped.
+    `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists
+    (`sc://...`), which is used as it is and never stopped.
     """
 
-    def __init__(self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g") -> None:
+    def __init__(
+        self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g"
+    ) -> None:
         self._sandbox = sandbox or Sandbox()
         self._master = master
         self._memory = memory
@@ -53,8 +55,9 @@ class WarmSpark:
     def __enter__(self) -> WarmSpark:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     @property
@@ -88,12 +91,18 @@ class WarmSpark:
             said = self._process.output(3000)
             self._process = None
             if self._starts > 1:
-                raise MachineError(f"The Spark server died twice. It said last:\n{said}",
-                                   "Give it more memory, or look at what it was asked to do.", code="spark-died")
+                raise MachineError(
+                    f"The Spark server died twice. It said last:\n{said}",
+                    "Give it more memory, or look at what it was asked to do.",
+                    code="spark-died",
+                )
         self._starts += 1
         process = self._sandbox.start(
-            _command(self._master, self._memory), cwd=Path("/"),
-            env=java_environment(), limits=Limits(seconds=None, file_mb=65536, open_files=65536, processes=512))
+            _command(self._master, self._memory),
+            cwd=Path("/"),
+            env=java_environment(),
+            limits=Limits(seconds=None, file_mb=65536, open_files=65536, processes=512),
+        )
         try:
             self._port = _wait_for_port(process)
         except BaseException:
@@ -105,8 +114,9 @@ class WarmSpark:
 def _command(master: str, memory: str) -> list[str]:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise MachineError("The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.",
-                           code="no-pyspark")
+        raise MachineError(
+            "The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.", code="no-pyspark"
+        )
     options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile=" + _LOGGING.as_uri()
     settings = {
         **TINY_DATA,
@@ -119,9 +129,19 @@ def _command(master: str, memory: str) -> list[str]:
     # The shell expands HOME, the sandbox's private folder: nothing of the server stays in the current one.
     script = 'cd "$HOME" && exec "$0" "$@" --conf spark.sql.warehouse.dir="$HOME/warehouse" spark-internal'
     submit = str(Path(found.origin).parent / "bin" / "spark-submit")
-    return ["/bin/sh", "-c", script, submit, "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-            "--master", master, "--driver-memory", memory,
-            *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}"))]
+    return [
+        "/bin/sh",
+        "-c",
+        script,
+        submit,
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master",
+        master,
+        "--driver-memory",
+        memory,
+        *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
+    ]
 
 
 def _wait_for_port(process: Process) -> str:
@@ -132,5 +152,8 @@ def _wait_for_port(process: Process) -> str:
         if not process.alive:
             break
         time.sleep(0.05)
-    raise MachineError(f"The Spark server did not start. It said:\n{process.output(3000).strip() or '(nothing)'}",
-                       "Run `palmette doctor --spark` to see what is missing.", code="spark-not-started")
+    raise MachineError(
+        f"The Spark server did not start. It said:\n{process.output(3000).strip() or '(nothing)'}",
+        "Run `palmette doctor --spark` to see what is missing.",
+        code="spark-not-started",
+    )

@@ -1,9 +1,9 @@
 """The process between palmette and a sandboxed program; run by path, standard library only.
 
-It sets the limits, starts the program, and ends everything that descends from it (also what left its session) when
-the program ends, its time is over, or the control pipe closes, which it does whenever palmette itself ends.
-Argument: a JSON object with argv, env, cwd, control and report (file descriptors), scratch (folder to remove at the
-end) and limits (seconds, file_mb, open_files, processes, memory_mb). It writes one JSON object to `report`.
+It sets the limits, starts the program, and ends everything that descends from it (also what left its session)
+when the program ends, its time is over, or the control pipe closes, which it does whenever palmette ends.
+Argument: a JSON object with argv, env, cwd, control and report (file descriptors), scratch (folder to remove
+at the end) and limits (as in `Limits`). It writes one JSON object to `report`.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _descendants() -> list[int]:
     """Process ids of everything below this process; empty where there is no /proc."""
     children: dict[int, list[int]] = {}
     with suppress(OSError):
-        for name in os.listdir("/proc"):
+        for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would double the start-up time
             if name.isdigit():
                 with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
                     parent = int(stat.read().rpartition(b")")[2].split()[1])

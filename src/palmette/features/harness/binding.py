@@ -48,16 +48,24 @@ def bind(source: str, entry: str, tables: Collection[str], *, has_config: bool) 
 
 
 def _function(module: ast.Module, entry: str) -> ast.FunctionDef | None:
-    return next((node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == entry), None)
+    functions = (node for node in module.body if isinstance(node, ast.FunctionDef))
+    return next((function for function in functions if function.name == entry), None)
 
 
 def _parameters(function: ast.FunctionDef) -> list[Parameter]:
     arguments = function.args
     positional = arguments.posonlyargs + arguments.args
-    defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-    pairs = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-    return [Parameter(name=argument.arg, annotation=ast.unparse(argument.annotation) if argument.annotation else "",
-                      default=ast.unparse(default) if default is not None else None) for argument, default in pairs]
+    required: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    pairs = [*zip(positional, required + list(arguments.defaults), strict=True)]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return [
+        Parameter(name=argument.arg, annotation=_text(argument.annotation) or "", default=_text(default))
+        for argument, default in pairs
+    ]
+
+
+def _text(node: ast.expr | None) -> str | None:
+    return None if node is None else ast.unparse(node)
 
 
 def _binding(parameter: Parameter, tables: Collection[str], *, has_config: bool) -> Binding | None:
@@ -91,5 +99,7 @@ def _form(annotation: str) -> str:
 
 def _unbound(parameter: Parameter, entry: str, tables: Collection[str]) -> str:
     annotation = f": {parameter.annotation}" if parameter.annotation else ""
-    return (f"UnboundParameter: nothing is known to pass for {parameter.name + annotation!r} of {entry}; known are "
-            f"spark, tables, as_of, config, and the tables {', '.join(sorted(tables))}")
+    return (
+        f"UnboundParameter: nothing is known to pass for {parameter.name + annotation!r} of {entry}; "
+        f"known are spark, tables, as_of, config, and the tables {', '.join(sorted(tables))}"
+    )

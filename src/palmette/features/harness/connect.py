@@ -1,9 +1,7 @@
-"""The harness over warm Spark: hands job folders to a sandboxed process, and re-reads its answers."""
+"""The harness over warm Spark: every call is a job for a sandboxed process that is a client of it."""
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,11 +10,8 @@ from typing import Any
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
 from palmette.features.harness.harness import Case, CaseResult, SuiteResult
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, WarmSpark, java_environment, python_command
-
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from palmette_driver.main import main; del sys.path[0]; main(sys.argv[2])"
-_HERE = str(Path(__file__).parent)
-_START_SECONDS = 60.0
+from palmette.features.harness.jobs import Answer, Job, run_job
+from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
 
 
 @dataclass(frozen=True)
@@ -74,155 +69,132 @@ class ConnectHarness:
         """
         return replace(self, config_file=file.resolve(), config_class=class_name)
 
-    def execute(self, script: Path, entry: str, cases: Sequence[Case], *, root: Path,
-                python_path: Sequence[Path] = (), plans: bool = False) -> list[CaseResult]:
+    def execute(
+        self,
+        script: Path,
+        entry: str,
+        cases: Sequence[Case],
+        *,
+        root: Path,
+        python_path: Sequence[Path] = (),
+        plans: bool = False,
+    ) -> list[CaseResult]:
         if not cases:
             return []
-        bindings = bind(script.read_text(encoding="utf-8"), entry, set(cases[0].frames),
-                        has_config=self.config_file is not None)
+        text = script.read_text(encoding="utf-8")
+        bindings = bind(text, entry, cases[0].frames.keys(), has_config=self.config_file is not None)
         if bindings.error:
             return [CaseResult(case.name, error=bindings.error) for case in cases]
-        job = {
-            "kind": "cases", "script": str(script.resolve()), "entry": entry, "plans": plans,
-            "bindings": [{"name": b.name, "meaning": b.meaning, "table": b.table, "as": b.form}
-                         for b in bindings.bound],
-            "config": {"file": str(self.config_file), "class": self.config_class} if self.config_file else None,
-            "items": [{"as_of": case.as_of.isoformat() if case.as_of else None, "zone": case.session_zone,
-                       "partitions": case.partitions} for case in cases],
+        shared = {
+            "script": str(script.resolve()),
+            "entry": entry,
+            "plans": plans,
+            "bindings": [binding._asdict() for binding in bindings.bound],
+            "config": {"file": str(self.config_file), "class": self.config_class}
+            if self.config_file
+            else None,
         }
-        answers = self._answers(job, [case.frames for case in cases], root, python_path)
-        return [CaseResult(case.name, frame=answer.frame, error=answer.error, trace=answer.get("trace", ""),
-                           plan=answer.get("plan", ""), nullable=answer.get("nullable", {}))
-                for case, answer in zip(cases, answers, strict=True)]
+        items = [_item(case) for case in cases]
+        frames = [case.frames for case in cases]
+        answers = self._run(Job("cases", items, root, python_path, self.case_seconds, shared, frames))
+        return [_case_result(case.name, answer) for case, answer in zip(cases, answers, strict=True)]
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
-        """Runs probes one after the other in one process that has the repository on its path."""
-        job = {"kind": "probes", "plans": False,
-               "items": [{"code": probe.code, "zone": "UTC", "partitions": 1} for probe in probes]}
-        answers = self._answers(job, [probe.frames for probe in probes], root, python_path) if probes else []
-        return [ProbeResult(probe.name, answer.frame, answer.get("value"), answer.error, answer.get("trace", ""))
-                for probe, answer in zip(probes, answers, strict=True)]
-
-    def probe(self, root: Path, python_path: Sequence[Path], code: str,
-              frames: Mapping[str, Frame] | None = None) -> ProbeResult:
-        """One probe by itself."""
-        return self.probes(root, python_path, [Probe("probe", code, frames or {})])[0]
-
-    def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, *, root: Path,
-                  python_path: Sequence[Path] = (), stop_at_first: bool = True) -> dict[str, SuiteResult]:
+    def run_tests(
+        self,
+        tests: Path,
+        variants: Mapping[str, str],
+        script: Path,
+        *,
+        root: Path,
+        python_path: Sequence[Path] = (),
+        stop_at_first: bool = True,
+    ) -> dict[str, SuiteResult]:
+        shared = {
+            "script": str(script.resolve()),
+            "tests": str(tests.resolve()),
+            "stop_at_first": stop_at_first,
+        }
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
-            job = {"kind": "tests", "script": str(script.resolve()), "tests": str(tests.resolve()),
-                   "stop_at_first": stop_at_first, "items": [variants[name] for name in left]}
-            answers = self._answers(job, [{} for _ in left], root, python_path)
+            items = [{"text": variants[name]} for name in left]
+            answers = self._run(Job("tests", items, root, python_path, self.case_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
                     break  # an earlier variant ended the process; this one gets a process of its own
-                results[name] = SuiteResult(tuple(answer.get("passed", ())), answer.get("failed", {}), answer.error,
-                                            answer.get("seconds", 0.0))
+                results[name] = _suite_result(answer)
         return results
 
-    def run_main(self, script: Path, argv: Sequence[str], *, root: Path, python_path: Sequence[Path] = (),
-                 cwd: Path | None = None, env: Mapping[str, str] | None = None,
-                 seconds: float = 300.0) -> MainResult:
-        """Runs the script as `__main__`, as spark-submit would; relative paths mean `cwd` (default `root`)."""
-        job = {"kind": "main", "script": str(script.resolve()), "argv": list(argv), "seconds": seconds, "items": [{}]}
-        with tempfile.TemporaryDirectory(prefix="palmette-job-") as folder:
-            execution = self._run(Path(folder), job, [{}], root, python_path, cwd=cwd, env=env)
-            answer = _read(Path(folder) / "out", 1, execution)[0]
-        return MainResult(answer.error, answer.get("trace", ""), execution)
+    def run_main(
+        self,
+        script: Path,
+        argv: Sequence[str],
+        *,
+        root: Path,
+        python_path: Sequence[Path] = (),
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        seconds: float = 300.0,
+    ) -> MainResult:
+        """Runs the script as `__main__`, as spark-submit would; relative paths mean `cwd` (default `root`).
 
-    def _answers(self, job: dict[str, Any], frames: Sequence[Mapping[str, Frame]], root: Path,
-                 python_path: Sequence[Path]) -> list[_Answer]:
-        """Runs a job; once more when the server died under it."""
-        for last in (False, True):
-            with tempfile.TemporaryDirectory(prefix="palmette-job-") as folder:
-                execution = self._run(Path(folder), job, frames, root, python_path)
-                answers = _read(Path(folder) / "out", len(frames), execution)
-            if last or self.spark.alive:
-                break
-        return answers
+        The session that it builds is the warm one; its own master and JVM options are ignored.
+        """
+        shared = {"script": str(script.resolve()), "argv": list(argv)}
+        job = Job("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
+        answers, execution = run_job(self.sandbox, self.spark, job)
+        return MainResult(answers[0].error, answers[0].trace, execution)
 
-    def _run(self, folder: Path, job: dict[str, Any], frames: Sequence[Mapping[str, Frame]], root: Path,
-             python_path: Sequence[Path], *, cwd: Path | None = None,
-             env: Mapping[str, str] | None = None) -> ExecutionResult:
-        (folder / "out").mkdir()
-        files = _write_frames(folder, frames)
-        root = root.resolve()
-        path = [entry.resolve() for entry in python_path] + [entry for entry in (root / "src", root) if entry.is_dir()]
-        seconds = job.get("seconds", self.case_seconds)
-        whole = {
-            "remote": self.spark.remote, "resolve_paths": not self.spark.is_external, "root": str(root),
-            "path": list(dict.fromkeys(map(str, path))), "seconds": seconds, **job,
-            "items": [{**item, "frames": names} if isinstance(item, dict) else item
-                      for item, names in zip(job["items"], files, strict=True)],
-        }
-        (folder / "job.json").write_text(json.dumps(whole), encoding="utf-8")
-        return self.sandbox.run(
-            python_command("-c", _BOOT, _HERE, str(folder)), cwd=cwd or root, env={**java_environment(), **(env or {})},
-            limits=Limits(seconds=_START_SECONDS + seconds * len(frames)))
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
+        """Runs probes one after the other in one process that has the repository on its path."""
+        if not probes:
+            return []
+        items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]
+        frames = [probe.frames for probe in probes]
+        answers = self._run(
+            Job("probes", items, root, python_path, self.case_seconds, {"plans": False}, frames)
+        )
+        return [
+            ProbeResult(probe.name, answer.frame, answer.fields.get("value"), answer.error, answer.trace)
+            for probe, answer in zip(probes, answers, strict=True)
+        ]
 
+    def probe(
+        self, root: Path, python_path: Sequence[Path], code: str, frames: Mapping[str, Frame] | None = None
+    ) -> ProbeResult:
+        """One probe by itself."""
+        return self.probes(root, python_path, [Probe("probe", code, frames or {})])[0]
 
-@dataclass(frozen=True)
-class _Answer:
-    """The answer to one item, re-read."""
-
-    fields: Mapping[str, Any]
-    frame: Frame | None
-    is_missing: bool = False
-
-    @property
-    def error(self) -> str:
-        return str(self.fields.get("error", ""))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.fields.get(name, default)
+    def _run(self, job: Job) -> list[Answer]:
+        return run_job(self.sandbox, self.spark, job).answers
 
 
-def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[dict[str, str]]:
-    """Writes each distinct frame once; by item: name to file."""
-    import pyarrow as pa
-
-    written: dict[int, str] = {}
-    for mapping in frames:
-        for frame in mapping.values():
-            if id(frame) not in written:
-                written[id(frame)] = f"{len(written)}.arrow"
-                table = frame.to_arrow()
-                with pa.OSFile(str(folder / written[id(frame)]), "wb") as sink, \
-                        pa.ipc.new_file(sink, table.schema) as writer:
-                    writer.write_table(table)
-    return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
+def _item(case: Case) -> dict[str, Any]:
+    return {
+        "as_of": case.as_of.isoformat() if case.as_of else None,
+        "session_zone": case.session_zone,
+        "partitions": case.partitions,
+    }
 
 
-def _read(folder: Path, count: int, execution: ExecutionResult) -> list[_Answer]:
-    answers: list[_Answer] = []
-    for index in range(count):
-        file = folder / f"{index}.json"
-        if not file.exists():
-            answers.append(_Answer({"error": _why_missing(execution)}, None, is_missing=True))
-            continue
-        fields = json.loads(file.read_text(encoding="utf-8"))
-        answers.append(_with_frame(fields, folder / f"{index}.arrow"))
-    return answers
+def _case_result(name: str, answer: Answer) -> CaseResult:
+    error = answer.error
+    if not error and answer.frame is None:
+        error = "ProcessEnded: the script gave no frame"
+    return CaseResult(
+        name,
+        frame=answer.frame,
+        error=error,
+        trace=answer.trace,
+        plan=answer.fields.get("plan", ""),
+        nullable=answer.fields.get("nullable", {}),
+    )
 
 
-def _with_frame(fields: dict[str, Any], file: Path) -> _Answer:
-    if fields.get("error") or not file.exists():
-        return _Answer(fields, None)
-    import pyarrow as pa
-
-    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
-        table = reader.read_all()
-    try:
-        return _Answer(fields, Frame.from_arrow(table))
-    except ValueError as error:
-        return _Answer({**fields, "error": f"UnsupportedType: {error}"}, None)
-
-
-def _why_missing(execution: ExecutionResult) -> str:
-    if execution.exit_code == 3:
-        return "NotRun: an earlier one took too long"
-    said = execution.stderr.strip()[-1500:]
-    how = execution.note or f"exit code {execution.exit_code}"
-    return f"ProcessEnded: the process ended before the answer ({how}). {said}".strip()
+def _suite_result(answer: Answer) -> SuiteResult:
+    fields = answer.fields
+    return SuiteResult(
+        passed=tuple(fields.get("passed", ())),
+        failed=fields.get("failed", {}),
+        error=answer.error,
+        seconds=fields.get("seconds", 0.0),
+    )

@@ -1,7 +1,7 @@
 """The trusted side: hands cases to a sandboxed process that loads the script, and re-reads its results.
 
-A case binds the entry function's parameters by name and annotation: `spark` (or a SparkSession annotation) to the
-warm session; a name of a source or table of the view to its DataFrame; `sources`, `tables`, `frames` or a dict
+A case binds the entry function's parameters by name and annotation: `spark` (or a SparkSession annotation) to
+the warm session; the name of a table of the view to its DataFrame; `sources`, `tables`, `frames` or a dict
 annotation to a dict of DataFrames by table name; `as_of`, `cutoff` or a datetime annotation to the cut-off;
 `config` to the config object. A parameter that fits nothing and has no default is a violation that names it.
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Answers:
-    """The folder of answers, and the clock: an item that takes too long is answered so, and ends the process."""
+    """The folder of answers, and the clock: an item that takes too long ends the process."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder = folder

@@ -21,8 +21,10 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
         if not loaded:
             loaded["entry"] = getattr(import_script(Path(job["script"]), job["path"]), job["entry"])
             loaded["config"] = _config(job["config"])
-        arguments = {binding["name"]: _argument(binding, case, frames, loaded["config"], session)
-                     for binding in job["bindings"]}
+        arguments = {
+            binding["name"]: _argument(binding, case, frames, loaded["config"], session)
+            for binding in job["bindings"]
+        }
         result = loaded["entry"](**arguments)
         if not hasattr(result, "toArrow"):
             raise TypeError(f"{job['entry']} gave {type(result).__name__} instead of a DataFrame")
@@ -42,16 +44,23 @@ def run_probes(job: dict[str, Any], folder: Path, session: WarmSession, answers:
     _run(job, folder, session, answers, call)
 
 
-def _run(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers,
-         call: Callable[[dict[str, Any], dict[str, Any]], Any]) -> None:
+def _run(
+    job: dict[str, Any],
+    folder: Path,
+    session: WarmSession,
+    answers: Answers,
+    call: Callable[[dict[str, Any], dict[str, Any]], Any],
+) -> None:
     for index, item in enumerate(job["items"]):
         with answers.timed(index):
             try:
-                session.reset(item["zone"], item["partitions"])
-                frames = {name: _frame(folder / file, item["partitions"], session)
-                          for name, file in item["frames"].items()}
+                session.reset(item["session_zone"], item["partitions"])
+                frames = {
+                    name: _frame(folder / file, item["partitions"], session)
+                    for name, file in item["frames"].items()
+                }
                 answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plans=job["plans"])
-            except BaseException as error:  # noqa: BLE001 - process boundary: whatever the script raises is its answer
+            except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
                 answer = failure(error, Path(job["root"]))
         answers.write(index, answer)
 
@@ -78,8 +87,9 @@ def _answer(result: Any, file: Path, *, plans: bool) -> dict[str, Any]:
     return {"plan": plan, "nullable": {field.name: field.nullable for field in table.schema}}
 
 
-def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], config: Any,
-              session: WarmSession) -> Any:
+def _argument(
+    binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], config: Any, session: WarmSession
+) -> Any:
     match binding["meaning"]:
         case "spark":
             return session.spark
@@ -90,7 +100,7 @@ def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, A
         case "config":
             return config
         case _:
-            return _as_of(case["as_of"], binding["as"])
+            return _as_of(case["as_of"], binding["form"])
 
 
 def _as_of(text: str | None, kind: str) -> Any:

@@ -72,16 +72,22 @@ def forget(root: Path) -> None:
 def failure(error: BaseException, root: Path) -> dict[str, str]:
     """The exception as a value: class, message (without the server's stack), and the trace inside `root`."""
     message = str(error).split("\n\nJVM stacktrace")[0].strip()
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(root)]
+    whole = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in whole if Path(frame.filename).is_relative_to(root)]
     text = f"{type(error).__name__}: {message}"
-    return {"error": text if len(text) <= _MESSAGE else text[:_MESSAGE] + " ...",
-            "trace": "".join(traceback.format_list(frames))[-_TRACE:]}
+    return {
+        "error": text if len(text) <= _MESSAGE else text[:_MESSAGE] + " ...",
+        "trace": "".join(traceback.format_list(frames))[-_TRACE:],
+    }
 
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """Runs the script as `__main__`, as spark-submit would, with plans compiled as they are outside of tests."""
-    for name, value in {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK",
-                        "spark.sql.adaptive.enabled": "true"}.items():
+    """Runs the script as `__main__`, as spark-submit would, with plans compiled as outside of tests."""
+    for name, value in {
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.codegen.factoryMode": "FALLBACK",
+        "spark.sql.adaptive.enabled": "true",
+    }.items():
         session.spark.conf.set(name, value)
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
@@ -91,6 +97,6 @@ def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> Non
         except SystemExit as exit:
             if exit.code not in (None, 0):
                 answer = failure(exit, Path(job["root"]))
-        except BaseException as error:  # noqa: BLE001 - process boundary: whatever the script raises is its answer
+        except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
             answer = failure(error, Path(job["root"]))
     answers.write(0, answer)

@@ -9,15 +9,20 @@ from typing import Any
 
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
-_SPEED = {PARTITIONS, "spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"}
+_SPEED = {
+    PARTITIONS,
+    "spark.sql.adaptive.enabled",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.codegen.factoryMode",
+}
 """Settings that change how fast a plan runs and nothing else; the team's own are not taken over."""
 
 
 class WarmSession:
     """A client session of the warm server; while it is entered, `SparkSession.builder` gives it to everyone.
 
-    What only a Spark of one's own could do is tolerated: master and JVM options are ignored, `stop` does nothing,
-    `sparkContext.setLogLevel` does nothing.
+    What only a Spark of one's own could do is tolerated: master and JVM options are ignored, `stop` and
+    `sparkContext.setLogLevel` do nothing.
     """
 
     def __init__(self, remote: str, *, resolve_paths: bool) -> None:
@@ -34,8 +39,11 @@ class WarmSession:
         from pyspark.sql.connect.session import SparkSession as Remote
 
         def get_or_create(builder: Any) -> Any:
-            wanted = {name: value for name, value in builder._options.items()
-                      if name.startswith("spark.sql.") and name not in _SPEED}
+            wanted = {
+                name: value
+                for name, value in builder._options.items()
+                if name.startswith("spark.sql.") and name not in _SPEED
+            }
             if wanted:
                 self.spark.conf._set_all(configs=wanted, silent=True)
             if ZONE in wanted:
@@ -53,8 +61,9 @@ class WarmSession:
             _resolve_paths()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop(self.spark)
 
     def reset(self, zone: str = "UTC", partitions: int = 1) -> None:

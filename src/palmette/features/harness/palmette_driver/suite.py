@@ -41,25 +41,41 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
     root = Path(job["root"])
     variant = Variant(module_name(Path(job["script"]), job["path"]), Path(job["script"]))
     sys.meta_path.insert(0, variant)
-    for index, text in enumerate(job["items"]):
-        variant.text = text
+    for index, item in enumerate(job["items"]):
+        variant.text = item["text"]
         forget(root)
         session.reset()
         started = time.monotonic()
         with answers.timed(index):
             recorder = _run(job)
-        answers.write(index, {"passed": [name for name in recorder.passed if name not in recorder.failed],
-                              "failed": recorder.failed, "error": recorder.error,
-                              "seconds": time.monotonic() - started})
+        answers.write(
+            index,
+            {
+                "passed": [name for name in recorder.passed if name not in recorder.failed],
+                "failed": recorder.failed,
+                "error": recorder.error,
+                "seconds": time.monotonic() - started,
+            },
+        )
 
 
 def _run(job: dict[str, Any]) -> Recorder:
     import pytest
 
     recorder = Recorder()
-    arguments = [job["tests"], f"--rootdir={job['root']}", "-q", "--tb=short", "-p", "no:cacheprovider",
-                 # the team's options may need plug-ins of theirs, and warnings of the warm session are not the script's
-                 "-o", "addopts=", "-W", "ignore"]
+    arguments = [
+        job["tests"],
+        f"--rootdir={job['root']}",
+        "-q",
+        "--tb=short",
+        "-p",
+        "no:cacheprovider",
+        # The team's options may need plug-ins of theirs; warnings of the warm session are not the script's.
+        "-o",
+        "addopts=",
+        "-W",
+        "ignore",
+    ]
     status = pytest.main([*arguments, *(["-x"] if job["stop_at_first"] else [])], plugins=[recorder])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:
         recorder.error = "the file has no tests"
@@ -70,4 +86,4 @@ def _run(job: dict[str, Any]) -> Recorder:
 
 def _shortened(text: str) -> str:
     text = _COLOUR.sub("", text)
-    return text if len(text) <= _FAILURE else text[:_FAILURE // 2] + "\n...\n" + text[-_FAILURE // 2:]
+    return text if len(text) <= _FAILURE else text[: _FAILURE // 2] + "\n...\n" + text[-_FAILURE // 2 :]

@@ -1,0 +1,152 @@
+"""Job folders: what is handed to the sandboxed process, and how its answers are re-read."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from palmette.features.frame import Frame
+from palmette.sandbox import ExecutionResult, Limits, Sandbox, WarmSpark, java_environment, python_command
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from palmette_driver.main import main; "
+    "del sys.path[0]; main(sys.argv[2])"
+)
+_HERE = str(Path(__file__).parent)
+_START_SECONDS = 60.0
+TOO_LATE = 3
+"""Exit code of a process whose item took too long."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One process: what it does (`kind`), with which items, in which repository."""
+
+    kind: str
+    """cases, probes, tests or main: the part of the driver that knows it."""
+    items: Sequence[Mapping[str, Any]]
+    root: Path
+    python_path: Sequence[Path]
+    seconds: float
+    """Time for one item."""
+    shared: Mapping[str, Any]
+    """What holds for all items, by kind."""
+    frames: Sequence[Mapping[str, Frame]] = ()
+    """By item: name to frame; empty when no item has any."""
+    cwd: Path | None = None
+    """`root` when left out."""
+    env: Mapping[str, str] | None = None
+
+    @property
+    def path(self) -> list[str]:
+        """The front of `sys.path`: what was asked for, then the usual places of a repository."""
+        root = self.root.resolve()
+        usual = [entry for entry in (root / "src", root) if entry.is_dir()]
+        return list(dict.fromkeys(str(entry) for entry in [*(p.resolve() for p in self.python_path), *usual]))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one item, re-read."""
+
+    fields: Mapping[str, Any]
+    frame: Frame | None = None
+    is_missing: bool = False
+    """True when the process ended before it answered."""
+
+    @property
+    def error(self) -> str:
+        return str(self.fields.get("error", ""))
+
+    @property
+    def trace(self) -> str:
+        return str(self.fields.get("trace", ""))
+
+
+class Done(NamedTuple):
+    """A finished job."""
+
+    answers: list[Answer]
+    execution: ExecutionResult
+
+
+def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
+    """Runs a job in a process of its own; once more when the Spark server died under it."""
+    for last in (False, True):
+        with tempfile.TemporaryDirectory(prefix="palmette-job-") as name:
+            folder = Path(name)
+            (folder / "out").mkdir()
+            _write(folder, spark, job)
+            execution = sandbox.run(
+                python_command("-c", _BOOT, _HERE, name),
+                cwd=job.cwd or job.root,
+                env={**java_environment(), **(job.env or {})},
+                limits=Limits(seconds=_START_SECONDS + job.seconds * len(job.items)),
+            )
+            answers = [_read(folder / "out", index, execution) for index in range(len(job.items))]
+        if last or spark.alive:
+            break
+    return Done(answers, execution)
+
+
+def _write(folder: Path, spark: WarmSpark, job: Job) -> None:
+    files = _write_frames(folder, job.frames or [{}] * len(job.items))
+    text = {
+        **job.shared,
+        "kind": job.kind,
+        "remote": spark.remote,
+        "resolve_paths": not spark.is_external,
+        "root": str(job.root.resolve()),
+        "path": job.path,
+        "seconds": job.seconds,
+        "items": [{**item, "frames": names} for item, names in zip(job.items, files, strict=True)],
+    }
+    (folder / "job.json").write_text(json.dumps(text), encoding="utf-8")
+
+
+def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[dict[str, str]]:
+    """Writes each distinct frame once; by item: name to file."""
+    import pyarrow as pa
+
+    written: dict[int, str] = {}
+    for mapping in frames:
+        for frame in mapping.values():
+            if id(frame) not in written:
+                written[id(frame)] = name = f"{len(written)}.arrow"
+                table = frame.to_arrow()
+                with (
+                    pa.OSFile(str(folder / name), "wb") as sink,
+                    pa.ipc.new_file(sink, table.schema) as writer,
+                ):
+                    writer.write_table(table)
+    return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
+
+
+def _read(folder: Path, index: int, execution: ExecutionResult) -> Answer:
+    try:
+        fields = json.loads((folder / f"{index}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Answer({"error": _why_missing(execution)}, is_missing=True)
+    file = folder / f"{index}.arrow"
+    if fields.get("error") or not file.exists():
+        return Answer(fields)
+    import pyarrow as pa
+
+    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
+        table = reader.read_all()
+    try:
+        return Answer(fields, Frame.from_arrow(table))
+    except ValueError as error:
+        return Answer({**fields, "error": f"UnsupportedType: {error}"})
+
+
+def _why_missing(execution: ExecutionResult) -> str:
+    if execution.exit_code == TOO_LATE:
+        return "NotRun: an earlier one took too long"
+    said = execution.stderr.strip()[-1500:]
+    how = execution.note or f"exit code {execution.exit_code}"
+    return f"ProcessEnded: the process ended before the answer ({how}). {said}".strip()
