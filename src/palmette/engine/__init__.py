@@ -1,0 +1,99 @@
+"""The constrained-topology engine: it knows neither machine learning nor language models.
+
+Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
+`events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop)
+and `invocation` (one actor's attempts). Around them: `lint` and `drawing` of topologies, `registry` of
+plug-ins, `artefacts` and `journal` on disk, `recorder`, `human`, `setup`, `runs` (the public entry), and
+`environment`, which runs any topology file.
+"""
+
+from palmette.engine.actor import (
+    TERMINATE,
+    Actor,
+    Attempt,
+    BaseActor,
+    Context,
+    Measurement,
+    PastAttempt,
+    TextFile,
+    Verdict,
+    Violation,
+)
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.events import Entry, Event, Spend
+from palmette.engine.human import ConsoleHuman, Human, NoHuman, ScriptedHuman
+from palmette.engine.journal import Journal, read_journal
+from palmette.engine.lint import check_topology, lint
+from palmette.engine.planner import Decision, Planner, Situation
+from palmette.engine.registry import Kind, create, load, names, register
+from palmette.engine.runs import (
+    RunSummary,
+    find_run,
+    list_runs,
+    new_run_folder,
+    resume_run,
+    run_environment,
+    run_state,
+    run_topology,
+    runs_folder,
+)
+from palmette.engine.setup import Budget, NoObserver, Observer, RunResult, Setup, build_actors
+from palmette.engine.state import ActorState, RunState, fold
+from palmette.engine.topology import END, START, STOP, Node, Topology, load_topology
+
+__all__ = [
+    "END",
+    "START",
+    "STOP",
+    "TERMINATE",
+    "Actor",
+    "ActorState",
+    "ArtefactStore",
+    "Attempt",
+    "BaseActor",
+    "Budget",
+    "ConsoleHuman",
+    "Context",
+    "Decision",
+    "Entry",
+    "Event",
+    "Human",
+    "Journal",
+    "Kind",
+    "Measurement",
+    "NoHuman",
+    "NoObserver",
+    "Node",
+    "Observer",
+    "PastAttempt",
+    "Planner",
+    "RunResult",
+    "RunState",
+    "RunSummary",
+    "ScriptedHuman",
+    "Setup",
+    "Situation",
+    "Spend",
+    "TextFile",
+    "Topology",
+    "Verdict",
+    "Violation",
+    "build_actors",
+    "check_topology",
+    "create",
+    "find_run",
+    "fold",
+    "lint",
+    "list_runs",
+    "load",
+    "load_topology",
+    "names",
+    "new_run_folder",
+    "read_journal",
+    "register",
+    "resume_run",
+    "run_environment",
+    "run_state",
+    "run_topology",
+    "runs_folder",
+]

@@ -62,8 +62,11 @@ class Verdict(Model):
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
-    def of(cls, violations: tuple[Violation, ...] | list[Violation],
-           measurements: tuple[Measurement, ...] | list[Measurement] = ()) -> Verdict:
+    def of(
+        cls,
+        violations: tuple[Violation, ...] | list[Violation],
+        measurements: tuple[Measurement, ...] | list[Measurement] = (),
+    ) -> Verdict:
         """A verdict that is ok when there is no violation."""
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 
@@ -112,9 +115,9 @@ class Context:
     """All failed attempts of this actor so far in this run, oldest first."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By actor: the verdict that let its current output pass."""
-    ask: Callable[[str], str | None] = field(default=lambda question: None)
+    ask: Callable[[str], str | None] = field(default=lambda _: None)
     """Asks the human one precise question; None when no human is there."""
-    progress: Callable[[str], None] = field(default=lambda message: None)
+    progress: Callable[[str], None] = field(default=lambda _: None)
     """Says what is happening now, for the person who watches."""
 
 
@@ -150,8 +153,8 @@ class BaseActor:
 
     has_criterion = False
 
-    def check(self, input: Any, output: Any, context: Context) -> Verdict:
+    def check(self, input: Any, output: Any, context: Context) -> Verdict:  # noqa: ARG002 - the protocol's
         return Verdict(ok=True)
 
-    def implicated(self, violation: Violation, output: Any) -> str | None:
+    def implicated(self, violation: Violation, output: Any) -> str | None:  # noqa: ARG002 - the protocol's
         return None

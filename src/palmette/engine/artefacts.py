@@ -1,0 +1,243 @@
+"""Artefacts as plain files: what happened, under its digest, and a working copy that a person can edit.
+
+run folder
+├── objects/<sha256>              immutable: values as JSON, and every text file of a value
+└── artefacts/<name>/value.json   the current version, opened and edited by people
+    artefacts/<name>/<path>       every `{path, text}` of the value, as the file that it is
+
+In an object a text file is `{"path": ..., "text_sha256": ...}`, so the digest of a value covers its texts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from pydantic import BaseModel, JsonValue
+
+from palmette.errors import DeveloperError, InputError, Problem, RunError
+
+VALUE = "value.json"
+_MARK = ".digest"
+"""Written last: the digest that a working copy was made from. Without it the copy is incomplete."""
+
+
+class _Text(NamedTuple):
+    """A text file inside a value."""
+
+    location: str
+    """Where in the value, e.g. `plans.0.file`."""
+    path: str
+    text: str
+
+
+class ArtefactStore:
+    """The artefacts of one run folder."""
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+        self.objects = folder / "objects"
+        self.views = folder / "artefacts"
+        self._durable = durable
+        self.objects.mkdir(parents=True, exist_ok=True)
+        self.views.mkdir(parents=True, exist_ok=True)
+
+    def put(self, value: BaseModel | JsonValue) -> str:
+        """Stores a value and gives its digest."""
+        texts: list[_Text] = []
+        value = _split(plain(value), texts)
+        for text in texts:
+            self._store(text.text.encode())
+        return self._store(canonical(value).encode())
+
+    def get(self, digest: str) -> JsonValue:
+        """The value with this digest; every byte is verified."""
+        return _join(json.loads(self._load(digest)), lambda _, ref: self._load(ref["text_sha256"]).decode())
+
+    def publish(self, name: str, digest: str) -> None:
+        """Makes the working copy of an artefact show this version."""
+        view = self.views / name
+        with contextlib.suppress(FileNotFoundError):
+            (view / _MARK).unlink()
+        shutil.rmtree(view, ignore_errors=True)
+        text = self._load(digest).decode()
+        for _, path, content in _places(json.loads(text)):
+            _write(view / path, self._load(content), durable=False)
+        _write(view / VALUE, text.encode(), durable=False)
+        _write(view / _MARK, digest.encode(), durable=self._durable)
+
+    def is_published(self, name: str, digest: str) -> bool:
+        """Whether the working copy was made, completely, from this version."""
+        mark = self.views / name / _MARK
+        return mark.is_file() and mark.read_text("ascii") == digest
+
+    def read_view(self, name: str) -> JsonValue:
+        """The working copy as it is now, edits included; `InputError` when a person left it unreadable."""
+        view = self.views / name
+        try:
+            value = json.loads((view / VALUE).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError([_unreadable(view / VALUE, error)]) from error
+        places = {location: path for location, path, _ in _places(value)}
+
+        def text(location: str, _: Mapping[str, str]) -> str:
+            path = view / places[location]
+            try:
+                return path.read_bytes().decode()
+            except (OSError, ValueError) as error:
+                raise InputError([_unreadable(path, error)]) from error
+
+        return _join(value, text)
+
+    def _store(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        path = self.objects / digest
+        if not path.exists():
+            _write(path, content, durable=self._durable)
+        return digest
+
+    def _load(self, digest: str) -> bytes:
+        path = self.objects / digest
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise RunError(
+                f"The run's object {str(path)!r} cannot be read: {error.strerror}.",
+                "Restore the run folder, or start the run anew.",
+                code="broken-object",
+            ) from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise RunError(
+                f"The run's object {str(path)!r} was changed.",
+                "Edit the copy under `artefacts/` instead; restore this one or start anew.",
+                code="broken-object",
+            )
+        return content
+
+
+def canonical(value: JsonValue) -> str:
+    """The one JSON text of a value, in the order of its fields."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def plain(value: BaseModel | JsonValue) -> JsonValue:
+    """A value as JSON data."""
+    if isinstance(value, BaseModel):
+        dumped: JsonValue = value.model_dump(mode="json")
+        return dumped
+    return value
+
+
+def _split(value: JsonValue, texts: list[_Text], location: str = "") -> JsonValue:
+    """Takes the text files out of a value."""
+    if isinstance(value, list):
+        return [_split(item, texts, _inside(location, index)) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"path", "text"} and isinstance(value["path"], str) and isinstance(value["text"], str):
+        path, text = value["path"], value["text"]
+        _guard(path)
+        texts.append(_Text(location, path, text))
+        return {"path": path, "text_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return {key: _split(item, texts, _inside(location, key)) for key, item in value.items()}
+
+
+def _join(value: JsonValue, text: Callable[[str, Mapping[str, str]], str], location: str = "") -> JsonValue:
+    """Puts the text files back into a value."""
+    if isinstance(value, list):
+        return [_join(item, text, _inside(location, index)) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if _is_reference(value):
+        return {"path": value["path"], "text": text(location, {k: str(v) for k, v in value.items()})}
+    return {key: _join(item, text, _inside(location, key)) for key, item in value.items()}
+
+
+def _references(value: JsonValue, location: str = "") -> Iterator[tuple[str, str, str]]:
+    """Location, path and digest of each text file of a stored value."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _references(item, _inside(location, index))
+    elif isinstance(value, dict) and _is_reference(value):
+        yield location, str(value["path"]), str(value["text_sha256"])
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _references(item, _inside(location, key))
+
+
+def _places(value: JsonValue) -> list[tuple[str, str, str]]:
+    """Location, file in the working copy, and digest; files that claim the same path are kept apart."""
+    found = list(_references(value))
+    for _, path, _ in found:
+        _guard(path)
+    parents = {str(parent) for _, path, _ in found for parent in PurePosixPath(path).parents}
+    names = [str(PurePosixPath(path)) for _, path, _ in found]
+    taken = {name for name in names if names.count(name) > 1 or name in parents or name in {VALUE, _MARK}}
+    return [
+        (location, f"{location or 'value'}/{path}" if _clashes(path, taken) else path, digest)
+        for location, path, digest in found
+    ]
+
+
+def _clashes(path: str, taken: set[str]) -> bool:
+    pure = PurePosixPath(path)
+    return any(str(part) in taken for part in (pure, *pure.parents))
+
+
+def _is_reference(value: Mapping[str, JsonValue]) -> bool:
+    return (
+        value.keys() == {"path", "text_sha256"}
+        and isinstance(value["path"], str)
+        and isinstance(value["text_sha256"], str)
+    )
+
+
+def _inside(location: str, key: str | int) -> str:
+    step = str(key).replace("/", "_")
+    return f"{location}.{step}" if location else step
+
+
+def _guard(path: str) -> None:
+    """Refuses a path that would leave its artefact's folder."""
+    pure = PurePosixPath(path)
+    if (
+        not path
+        or pure.is_absolute()
+        or ".." in pure.parts
+        or "\\" in path
+        or "\0" in path
+        or str(pure) == "."
+    ):
+        raise DeveloperError(
+            f"A text file of an artefact has the path {path!r}.",
+            "Give a path relative to the repository, with forward slashes and without '..'.",
+            code="unsafe-path",
+        )
+
+
+def _write(path: Path, content: bytes, *, durable: bool) -> None:
+    """Writes a file so that it is there completely or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    with draft.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        if durable:
+            os.fsync(stream.fileno())
+    draft.replace(path)
+
+
+def _unreadable(path: Path, error: Exception) -> Problem:
+    line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+    return Problem(
+        "unreadable-artefact",
+        f"The edited file cannot be read: {error}.",
+        "Mend it and resume.",
+        file=str(path),
+        line=line,
+    )

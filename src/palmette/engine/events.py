@@ -1,0 +1,222 @@
+"""Everything that can happen in a run. The journal is a sequence of these; `RunState` is their fold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from palmette.documents import Model
+from palmette.engine.actor import Verdict, Violation
+
+
+class Spend(Model):
+    """What language models cost."""
+
+    tokens: int = 0
+    money: float = 0.0
+    """In the currency of the price list."""
+
+    def plus(self, other: Spend) -> Spend:
+        return Spend(tokens=self.tokens + other.tokens, money=self.money + other.money)
+
+    def minus(self, other: Spend) -> Spend:
+        return Spend(tokens=self.tokens - other.tokens, money=self.money - other.money)
+
+
+class RunStarted(Model):
+    """The header: all that is needed to build the run again."""
+
+    kind: Literal["run_started"] = "run_started"
+    environment: str
+    """Registered name of the environment; empty when the run was put together in code."""
+    arguments: dict[str, JsonValue]
+    """What the environment was opened with."""
+    topology: str
+    """The topology as JSON."""
+    given: dict[str, str]
+    """Artefacts that exist before the first step, with their digests."""
+    seed: int
+    version: str
+    """Of palmette."""
+
+
+class RunResumed(Model):
+    kind: Literal["run_resumed"] = "run_resumed"
+    version: str
+
+
+class ArtefactEdited(Model):
+    """An artefact has a new version that no actor made."""
+
+    kind: Literal["artefact_edited"] = "artefact_edited"
+    artefact: str
+    digest: str
+    by: Literal["person", "environment"]
+    """In the run folder; or a given artefact whose source has changed."""
+    actor: str = ""
+    """Whose output it is; empty for a given artefact."""
+    verdict: Verdict | None = None
+    """Of that actor's criterion on the edited output; None when it is going to be redone anyway."""
+
+
+class Decided(Model):
+    """The planner's decision, permitted and carried out."""
+
+    kind: Literal["decided"] = "decided"
+    next: str
+    target: str
+    """Whom `instruction` is for; further along the way than `next`, at times."""
+    instruction: str = ""
+    diagnosis: str = ""
+    evidence: tuple[Violation, ...] = ()
+    question: str = ""
+
+
+class DecisionRefused(Model):
+    """The planner decided what the topology does not permit."""
+
+    kind: Literal["decision_refused"] = "decision_refused"
+    next: str
+    reason: str
+
+
+class InvocationStarted(Model):
+    kind: Literal["invocation_started"] = "invocation_started"
+    actor: str
+    inputs: dict[str, str]
+    """Artefact to digest."""
+    instruction: str = ""
+
+
+class AttemptFailed(Model):
+    kind: Literal["attempt_failed"] = "attempt_failed"
+    actor: str
+    item: int | None = None
+    """Element of a fan-out."""
+    number: int
+    """1-based, within the invocation."""
+    reason: str
+    fix: str
+    violations: tuple[Violation, ...]
+    output: str | None = None
+    """Digest of the output that was refused."""
+    seconds: float
+    spend: Spend = Spend()
+
+
+class AttemptSucceeded(Model):
+    """An attempt met the criterion; of a fan-out, one element is done."""
+
+    kind: Literal["attempt_succeeded"] = "attempt_succeeded"
+    actor: str
+    item: int | None = None
+    key: str
+    """Digest of everything that this output depends on, the instruction aside."""
+    output: str
+    verdict: Verdict
+    reason: str = ""
+    fix: str = ""
+    seconds: float
+    spend: Spend = Spend()
+
+
+class ActorSucceeded(Model):
+    """The actor's output is the new version of its artefact."""
+
+    kind: Literal["actor_succeeded"] = "actor_succeeded"
+    actor: str
+    artefact: str
+    key: str
+    inputs: dict[str, str]
+    """Artefact to digest."""
+    output: str
+    verdict: Verdict
+
+
+class ActorFailed(Model):
+    """All attempts are used up, or the actor handed over to the planner."""
+
+    kind: Literal["actor_failed"] = "actor_failed"
+    actor: str
+    key: str
+    inputs: dict[str, str]
+    violations: tuple[Violation, ...]
+    reason: str
+
+
+class ActorReused(Model):
+    """A fresh actor was walked again, at no cost."""
+
+    kind: Literal["actor_reused"] = "actor_reused"
+    actor: str
+
+
+class HumanAsked(Model):
+    kind: Literal["human_asked"] = "human_asked"
+    question: str
+    actor: str = ""
+    """Whom the question is about."""
+
+
+class HumanAnswered(Model):
+    kind: Literal["human_answered"] = "human_answered"
+    question: str
+    answer: str | None
+    """None: help is not available."""
+    actor: str = ""
+
+
+class Approved(Model):
+    """A person agreed to an invocation with exactly these inputs."""
+
+    kind: Literal["approved"] = "approved"
+    actor: str
+    key: str
+
+
+class BudgetReached(Model):
+    kind: Literal["budget_reached"] = "budget_reached"
+    limit: str
+    """Which one, with its value."""
+
+
+class RunEnded(Model):
+    """This process stopped working on the run; it can be resumed unless it is finished."""
+
+    kind: Literal["run_ended"] = "run_ended"
+    status: Literal["finished", "stopped", "failed", "interrupted"]
+    reason: str = ""
+
+
+Event = (
+    RunStarted
+    | RunResumed
+    | ArtefactEdited
+    | Decided
+    | DecisionRefused
+    | InvocationStarted
+    | AttemptFailed
+    | AttemptSucceeded
+    | ActorSucceeded
+    | ActorFailed
+    | ActorReused
+    | HumanAsked
+    | HumanAnswered
+    | Approved
+    | BudgetReached
+    | RunEnded
+)
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+"""Reads an event from its JSON."""
+
+
+class Entry(Model):
+    """An event at its place in the journal."""
+
+    seq: int
+    """1-based."""
+    at: float
+    """Seconds since the epoch."""
+    event: Annotated[Event, Field(discriminator="kind")]

@@ -1,0 +1,320 @@
+"""One invocation of an actor: its inputs, its attempts, its criterion, and the fan-out over a list."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, PastAttempt, Verdict, Violation
+from palmette.engine.artefacts import ArtefactStore, canonical
+from palmette.engine.events import (
+    ActorFailed,
+    ActorSucceeded,
+    AttemptFailed,
+    AttemptSucceeded,
+    InvocationStarted,
+)
+from palmette.engine.recorder import Recorder
+from palmette.engine.setup import Setup
+from palmette.engine.state import Done, Instruction
+from palmette.engine.wiring import Wiring, elements
+from palmette.errors import DeveloperError, InputError, PalmetteError, Problem
+
+
+class _Task(NamedTuple):
+    """What one series of attempts works on: the whole input, or one element of a fan-out."""
+
+    name: str
+    input: BaseModel
+    key: str
+    order: Instruction
+    item: int | None = None
+
+
+@dataclass(frozen=True)
+class _Failure:
+    violations: tuple[Violation, ...]
+    reason: str
+    final: bool = False
+    """The actor hands over to the planner without using up its attempts."""
+
+
+class Invoker:
+    """Runs actors for the executor."""
+
+    def __init__(
+        self, setup: Setup, wiring: Wiring, store: ArtefactStore, recorder: Recorder, folder: Path
+    ) -> None:
+        self._setup, self._wiring, self._store, self._recorder = setup, wiring, store, recorder
+        self._work = folder / "work"
+
+    def invoke(self, name: str) -> None:
+        """Lets an actor attempt until it meets its criterion or gives up; journals either."""
+        state = self._recorder.state
+        inputs = self._wiring.present(name, state.digests)
+        key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
+        order = state.pending.get(name, Instruction(""))
+        self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.text))
+        if self._setup.topology.actors[name].fan_out:
+            outcome = self._fan_out(name, inputs, order)
+        else:
+            outcome = self._attempts(_Task(name, self._input(name, inputs), key, order))
+        if isinstance(outcome, _Failure):
+            self._recorder.record(
+                ActorFailed(
+                    actor=name, key=key, inputs=inputs, violations=outcome.violations, reason=outcome.reason
+                )
+            )
+        else:
+            self._recorder.record(
+                ActorSucceeded(
+                    actor=name,
+                    artefact=artefact,
+                    key=key,
+                    inputs=inputs,
+                    output=outcome.output,
+                    verdict=outcome.verdict,
+                )
+            )
+            self._store.publish(artefact, outcome.output)
+
+    def recheck(self, name: str, value: JsonValue) -> Verdict:
+        """The actor's criterion on an edited output."""
+        inputs = self._wiring.present(name, self._recorder.state.digests)
+        items: list[JsonValue] = [None]
+        outputs: list[JsonValue] = [value]
+        if self._setup.topology.actors[name].fan_out:
+            items, outputs = self._items(name, inputs), value if isinstance(value, list) else []
+        if len(items) != len(outputs):
+            message = f"{len(outputs)} outputs for {len(items)} inputs."
+            return Verdict.of([Violation(code="wrong-length", message=message)])
+        return _together(
+            [
+                self._actor(name).check(
+                    self._input(name, inputs, item), self.output(name, output), self._context(name)
+                )
+                for item, output in zip(items, outputs, strict=True)
+            ]
+        )
+
+    def output(self, name: str, value: JsonValue) -> BaseModel:
+        """A stored output (of a fan-out: one element) as the actor's type."""
+        return self._actor(name).Output.model_validate_json(canonical(value))
+
+    def _fan_out(self, name: str, inputs: Mapping[str, str], order: Instruction) -> Done | _Failure:
+        items = self._items(name, inputs)
+        fan_out = self._setup.topology.actors[name].fan_out
+        rest = {
+            artefact: digest
+            for artefact, digest in inputs.items()
+            if fan_out and artefact != fan_out.artefact
+        }
+
+        def attempts(index: int) -> Done | _Failure:
+            key = self._wiring.key(name, {**rest, "": canonical(items[index])})
+            return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, index))
+
+        with ThreadPoolExecutor(max_workers=max(1, min(len(items), os.cpu_count() or 1))) as pool:
+            outcomes = list(pool.map(attempts, range(len(items))))
+        failures = [outcome for outcome in outcomes if isinstance(outcome, _Failure)]
+        if failures:
+            return _Failure(
+                tuple(violation for failure in failures for violation in failure.violations),
+                " ".join(dict.fromkeys(failure.reason for failure in failures if failure.reason)),
+            )
+        done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
+        return Done(
+            self._store.put([self._store.get(one.output) for one in done]),
+            _together([d.verdict for d in done]),
+        )
+
+    def _attempts(self, task: _Task) -> Done | _Failure:
+        known = self._recorder.state.actor(task.name).done.get(task.key)
+        if known:
+            return known
+        past = list(self._recorder.state.actor(task.name).attempts) if task.item is None else []
+        failure = _Failure((), "")
+        for number in range(1, self._setup.topology.actors[task.name].retries + 1):
+            self._recorder.check_budget()
+            outcome = self._attempt(task, tuple(past), number)
+            if isinstance(outcome, Done):
+                return outcome
+            failure, attempt = outcome
+            past.append(attempt.model_copy(update={"number": len(past) + 1}))
+            if failure.final:
+                break
+        return failure
+
+    def _attempt(
+        self, task: _Task, past: tuple[PastAttempt, ...], number: int
+    ) -> Done | tuple[_Failure, PastAttempt]:
+        begun = time.monotonic()
+        context = self._context(task.name, task, past)
+        attempt, verdict, digest = self._try(task, context)
+        seconds, spend = time.monotonic() - begun, self._recorder.take_spend()
+        if verdict.ok and digest:
+            self._recorder.record(
+                AttemptSucceeded(
+                    actor=task.name,
+                    item=task.item,
+                    key=task.key,
+                    output=digest,
+                    verdict=verdict,
+                    reason=attempt.reason,
+                    fix=attempt.fix,
+                    seconds=seconds,
+                    spend=spend,
+                )
+            )
+            return Done(digest, verdict)
+        self._recorder.record(
+            AttemptFailed(
+                actor=task.name,
+                item=task.item,
+                number=number,
+                reason=attempt.reason,
+                fix=attempt.fix,
+                violations=verdict.violations,
+                output=digest,
+                seconds=seconds,
+                spend=spend,
+            )
+        )
+        crashed = any(violation.code == "actor-crashed" for violation in verdict.violations)
+        failure = _Failure(
+            verdict.violations, attempt.reason, final=not crashed and (not digest or _gives_up(attempt))
+        )
+        return failure, PastAttempt(
+            number=number, reason=attempt.reason, fix=attempt.fix, violations=verdict.violations
+        )
+
+    def _try(self, task: _Task, context: Context) -> tuple[Attempt[Any], Verdict, str | None]:
+        """Runs the actor and measures its criterion; a crash of either is a violation with the trace."""
+        attempt: Attempt[Any] = Attempt(None)
+        digest: str | None = None
+        try:
+            attempt = self._actor(task.name).run(task.input, context)
+            if attempt.output is not None:
+                digest = self._store.put(self._typed(task.name, attempt.output))
+            if digest is None or _gives_up(attempt):
+                return (
+                    attempt,
+                    Verdict(ok=False, violations=attempt.violations or (_gave_up(task.name, attempt),)),
+                    digest,
+                )
+            stored = self.output(task.name, self._store.get(digest))
+            return attempt, self._actor(task.name).check(task.input, stored, context), digest
+        except PalmetteError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the process boundary to actors: whatever they raise is evidence
+            crash = Violation(
+                code="actor-crashed",
+                message=f"{task.name} raised {type(error).__name__}: {error}",
+                evidence=traceback.format_exc(limit=-8)[-4000:],
+                subject=task.name,
+            )
+            return attempt, Verdict.of([crash]), digest
+
+    def _actor(self, name: str) -> Actor:
+        return self._setup.actors[name]
+
+    def _typed(self, name: str, output: object) -> BaseModel:
+        expected = self._actor(name).Output
+        if not isinstance(output, expected):
+            raise DeveloperError(
+                f"Actor {name!r} gave a {type(output).__name__}, not its Output {expected.__name__}.",
+                "Return `Attempt(output=...)` with an instance of Output.",
+                code="wrong-output",
+            )
+        return output
+
+    def _items(self, name: str, inputs: Mapping[str, str]) -> list[JsonValue]:
+        fan_out = self._setup.topology.actors[name].fan_out
+        artefact = fan_out.artefact if fan_out else ""
+        items = elements(self._store.get(inputs[artefact]))
+        if items is None:
+            raise InputError(
+                [
+                    Problem(
+                        "not-a-list",
+                        f"{name!r} fans out over {artefact!r}, which is not a list.",
+                        "Give a list, or a model whose only field is one.",
+                        field=artefact,
+                    )
+                ]
+            )
+        return items
+
+    def _input(self, name: str, inputs: Mapping[str, str], item: JsonValue = None) -> BaseModel:
+        """The actor's input, filled by field name from artefacts and fixed parameters."""
+        node = self._setup.topology.actors[name]
+        values = {
+            field: self._store.get(inputs[artefact])
+            for field, artefact in self._wiring.fields(name).items()
+            if artefact in inputs
+        }
+        if node.fan_out:
+            values[node.fan_out.field] = item
+        try:
+            return self._actor(name).Input.model_validate_json(canonical(values | node.parameters))
+        except ValidationError as error:
+            raise _misfit(name, error) from error
+
+    def _context(self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = ()) -> Context:
+        state = self._recorder.state
+        item = "" if task is None or task.item is None else f"-{task.item}"
+        workspace = self._work / f"{state.actor(name).invocations:03d}-{name}{item}"
+        workspace.mkdir(parents=True, exist_ok=True)
+        order = task.order if task else Instruction("")
+        return Context(
+            actor=name,
+            workspace=workspace,
+            seed=self._setup.seed,
+            instruction=order.text,
+            evidence=order.evidence,
+            attempts=past,
+            verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
+            ask=lambda question: self._recorder.ask(self._setup.human, question, name),
+            progress=lambda message: self._recorder.progress(name, message),
+        )
+
+
+def _gives_up(attempt: Attempt[Any]) -> bool:
+    return attempt.fix.strip() == TERMINATE
+
+
+def _gave_up(name: str, attempt: Attempt[Any]) -> Violation:
+    reason = attempt.reason or "It gave no reason."
+    return Violation(code="actor-gave-up", message=f"{name} gave up: {reason}", subject=name)
+
+
+def _together(verdicts: list[Verdict]) -> Verdict:
+    """The verdict on a fan-out: ok when every element's is."""
+    return Verdict(
+        ok=all(verdict.ok for verdict in verdicts),
+        violations=tuple(violation for verdict in verdicts for violation in verdict.violations),
+        measurements=tuple(one for verdict in verdicts for one in verdict.measurements),
+    )
+
+
+def _misfit(name: str, error: ValidationError) -> InputError:
+    return InputError(
+        [
+            Problem(
+                "input-does-not-fit",
+                f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}.",
+                f"Mend the artefact, or the `Input` of {name!r}.",
+                field=name,
+                value=repr(detail["input"])[:200],
+            )
+            for detail in error.errors()
+        ]
+    )

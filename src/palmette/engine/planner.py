@@ -1,0 +1,78 @@
+"""What a planner is: it decides which actor is next, and after a failure whose fault it was."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from palmette.engine.actor import Actor, Violation
+from palmette.engine.state import RunState
+from palmette.engine.topology import END, STOP, Topology
+from palmette.engine.wiring import Wiring
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whom to go to, or what to ask first."""
+
+    next: str = ""
+    """A permitted actor, END, or STOP; not used when there is a question."""
+    target: str = ""
+    """Whom `instruction` and `evidence` are for, when `next` is only on the way there; else `next`."""
+    instruction: str = ""
+    """What the target should do differently; with it, the target is redone even if it is fresh."""
+    diagnosis: str = ""
+    """What the planner thinks has happened; with STOP, what was tried."""
+    evidence: tuple[Violation, ...] = ()
+    """The violations that the target is held responsible for."""
+    question: str = ""
+    """One precise question to the human. The answer is in the next situation's `state.answer`."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a planner decides on."""
+
+    state: RunState
+    topology: Topology
+    actors: Mapping[str, Actor]
+    wiring: Wiring
+    permitted: tuple[str, ...]
+    """Edges of the current actor and start actors, if their inputs exist; END when it is allowed."""
+    fresh: frozenset[str]
+    """Actors whose last success still stands."""
+    ready: frozenset[str]
+    """Actors whose required inputs exist."""
+    implicated: Callable[[str, Violation], str | None]
+    """Asks an actor whether its current output could have caused a violation, and what to do differently."""
+
+    def way(self, target: str) -> tuple[str, ...]:
+        """The shortest permitted way to an actor that passes ready actors only; empty when there is none."""
+        return shortest_way(self.permitted, target, lambda name: self.topology.actors[name].next, self.ready)
+
+
+class Planner(Protocol):
+    """Chooses the way through the topology."""
+
+    def decide(self, situation: Situation) -> Decision:
+        """The next step: a function of the situation alone, so that a resumed run goes on as it would."""
+
+
+def shortest_way(
+    starts: Iterable[str], target: str, following: Callable[[str], Iterable[str]], passable: Iterable[str]
+) -> tuple[str, ...]:
+    """The fewest steps from any start to the target, both included; ties by the given order."""
+    allowed = {*passable, target} - {END, STOP}
+    ways: deque[tuple[str, ...]] = deque((name,) for name in starts if name in allowed)
+    seen = {way[-1] for way in ways}
+    while ways:
+        way = ways.popleft()
+        if way[-1] == target:
+            return way
+        for name in following(way[-1]):
+            if name in allowed and name not in seen:
+                seen.add(name)
+                ways.append((*way, name))
+    return ()

@@ -1,0 +1,208 @@
+"""Starting, resuming and listing runs: the public entry to the engine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.events import RunEnded, RunResumed, RunStarted
+from palmette.engine.executor import Executor
+from palmette.engine.journal import NAME, Journal, is_running, read_journal
+from palmette.engine.recorder import Recorder
+from palmette.engine.registry import load
+from palmette.engine.setup import NoObserver, Observer, RunResult, Setup
+from palmette.engine.state import RunState, fold
+from palmette.engine.topology import Topology
+from palmette.errors import DeveloperError, PalmetteError, RunError, RunStopped, nearest
+
+
+def runs_folder() -> Path:
+    """Where runs are kept: `$PALMETTE_RUNS`, or `palmette-runs` in the current folder."""
+    return Path(os.environ.get("PALMETTE_RUNS") or "palmette-runs").absolute()
+
+
+def new_run_folder(what: str) -> Path:
+    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-features-3f2a`."""
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    return runs_folder() / f"{stamp}-{what}-{secrets.token_hex(2)}"
+
+
+def run_environment(
+    name: str,
+    arguments: Mapping[str, JsonValue],
+    folder: Path | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Opens a registered environment and runs it; `resume_run` can open it again from the journal."""
+    setup = _open(name, dict(arguments))
+    return run_topology(
+        setup, folder or new_run_folder(name), observer, environment=name, arguments=arguments
+    )
+
+
+def run_topology(
+    setup: Setup,
+    folder: Path,
+    observer: Observer | None = None,
+    *,
+    environment: str = "",
+    arguments: Mapping[str, JsonValue] | None = None,
+) -> RunResult:
+    """Runs a setup in a new folder, and closes it.
+
+    The result is `finished`, or `stopped` when a budget was reached or a person is needed. Every other
+    `PalmetteError` propagates after it was journaled. Either way the run can be resumed.
+    """
+    try:
+        with Journal(folder) as journal:
+            if journal.entries():
+                raise RunError(
+                    f"There is a run in {str(folder)!r} already.",
+                    f"Resume it: palmette resume {folder}",
+                    code="run-exists",
+                )
+            store = ArtefactStore(folder)
+            given = {name: store.put(value) for name, value in setup.given.items()}
+            recorder = Recorder(journal, observer or NoObserver(), setup)
+            recorder.record(
+                RunStarted(
+                    environment=environment,
+                    arguments=dict(arguments or {}),
+                    given=given,
+                    seed=setup.seed,
+                    topology=setup.topology.model_dump_json(exclude_defaults=True),
+                    version=version("palmette"),
+                )
+            )
+            return _walk(Executor(setup, folder, store, recorder), recorder, folder, given)
+    finally:
+        setup.close()
+
+
+def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | None = None) -> RunResult:
+    """Goes on with a run where it was; exactly what depends on edited artefacts is redone.
+
+    The setup is opened again from the journal's header; one that was put together in code must be given.
+    """
+    header = run_state(folder).header
+    if header is None:
+        raise RunError(
+            f"The run in {str(folder)!r} was cut off before it began.", "Start it anew.", code="empty-run"
+        )
+    if is_running(folder):
+        with Journal(folder):  # raises the error that names the process
+            pass
+    setup = setup or _open(header.environment, header.arguments)
+    try:
+        with Journal(folder) as journal:
+            store = ArtefactStore(folder)
+            recorder = Recorder(journal, observer or NoObserver(), setup)
+            recorder.record(RunResumed(version=version("palmette")))
+            given = {name: store.put(value) for name, value in setup.given.items()}
+            return _walk(Executor(setup, folder, store, recorder), recorder, folder, given)
+    finally:
+        setup.close()
+
+
+def _walk(executor: Executor, recorder: Recorder, folder: Path, given: dict[str, str]) -> RunResult:
+    status: Literal["finished", "stopped"] = "finished"
+    reason = ""
+    try:
+        executor.supply(given)
+        executor.absorb_edits()
+        executor.run()
+    except RunStopped as stop:
+        status, reason = "stopped", stop.message
+    except PalmetteError as error:
+        recorder.record(RunEnded(status="failed", reason=str(error)))
+        raise
+    except KeyboardInterrupt:
+        recorder.record(RunEnded(status="interrupted"))
+        raise
+    recorder.record(RunEnded(status=status, reason=reason))
+    return RunResult(folder, recorder.state, status, reason)
+
+
+def _open(name: str, arguments: dict[str, JsonValue]) -> Setup:
+    if not name:
+        raise RunError(
+            "The run was put together in code, not by a registered environment.",
+            "Give its setup: resume_run(folder, setup=...).",
+            code="no-environment",
+        )
+    setup = load("environment", name)(arguments)
+    if not isinstance(setup, Setup):
+        raise DeveloperError(
+            f"The environment {name!r} gave a {type(setup).__name__}, not a Setup.",
+            "Return palmette.engine.Setup.",
+            code="wrong-setup",
+        )
+    return setup
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One line of `palmette runs`."""
+
+    id: str
+    folder: Path
+    what: str
+    """Name of the topology."""
+    status: Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+    started: datetime
+    steps: int
+
+
+def run_state(folder: Path) -> RunState:
+    """The state of a run, read from its journal."""
+    return fold(read_journal(folder))
+
+
+def list_runs(root: Path | None = None) -> list[RunSummary]:
+    """All runs, the newest first."""
+    root = root or runs_folder()
+    folders = [path.parent for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
+    summaries = [summarise(folder) for folder in folders]
+    return sorted(summaries, key=lambda run: (run.started, run.id), reverse=True)
+
+
+def summarise(folder: Path) -> RunSummary:
+    """What `palmette runs` says about a run."""
+    state = run_state(folder)
+    status: Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+    status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
+    what = Topology.model_validate_json(state.header.topology).topology if state.header else ""
+    started = datetime.fromtimestamp(state.started).astimezone()
+    return RunSummary(folder.name, folder, what, status, started, state.decisions)
+
+
+def find_run(id: str) -> Path:
+    """The folder of a run, by its id, a unique beginning of it, a path, or `latest`."""
+    if (Path(id) / NAME).is_file():
+        return Path(id).absolute()
+    runs = list_runs()
+    if id == "latest" and runs:
+        return runs[0].folder
+    found = [run for run in runs if run.id == id] or [run for run in runs if run.id.startswith(id)]
+    if len(found) == 1:
+        return found[0].folder
+    hint = nearest(id, [run.id for run in runs])
+    what = (
+        f"{len(found)} runs begin with {id!r}"
+        if found
+        else f"There is no run {id!r} in {str(runs_folder())!r}"
+    )
+    raise RunError(
+        f"{what}.{f' Did you mean {hint!r}?' if hint else ''}",
+        "`palmette runs` lists the runs.",
+        code="unknown-run",
+    )

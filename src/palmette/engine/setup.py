@@ -1,0 +1,134 @@
+"""What a run is put together from, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, JsonValue
+
+from palmette.documents import Model
+from palmette.engine.actor import Actor
+from palmette.engine.artefacts import ArtefactStore, canonical
+from palmette.engine.events import Entry, Spend
+from palmette.engine.human import Human, NoHuman
+from palmette.engine.planner import Planner
+from palmette.engine.registry import create
+from palmette.engine.state import RunState
+from palmette.engine.topology import Topology
+from palmette.errors import RunError, RunStopped, nearest
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Budget(Model):
+    """What a run may spend; each limit is checked before every step and every attempt."""
+
+    steps: int = 40
+    """Decisions of the planner."""
+    attempts: int = 80
+    seconds: float = 3600.0
+    tokens: int | None = None
+    money: float | None = None
+
+    def reached(self, state: RunState) -> str:
+        """The limit that is used up, in words; empty when there is none."""
+        spent = state.spent
+        limits: tuple[tuple[str, float, float | None], ...] = (
+            ("steps", spent.steps, self.steps),
+            ("attempts", spent.attempts, self.attempts),
+            ("seconds", spent.seconds, self.seconds),
+            ("tokens", spent.spend.tokens, self.tokens),
+            ("money", spent.spend.money, self.money),
+        )
+        return next(
+            (f"{limit:g} {name}" for name, used, limit in limits if limit is not None and used >= limit), ""
+        )
+
+
+class Observer(Protocol):
+    """Somebody who watches a run."""
+
+    def event(self, entry: Entry) -> None:
+        """Something has happened and is in the journal. May be called from any thread, one at a time."""
+
+    def progress(self, actor: str, message: str) -> None:
+        """What an actor says that it is doing."""
+
+
+class NoObserver:
+    """Nobody watches."""
+
+    def event(self, entry: Entry) -> None: ...
+
+    def progress(self, actor: str, message: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a run needs, opened and ready."""
+
+    topology: Topology
+    actors: Mapping[str, Actor]
+    """By their key in the topology."""
+    planner: Planner
+    given: Mapping[str, BaseModel | JsonValue] = field(default_factory=dict)
+    """Artefacts that exist before the first step."""
+    human: Human = field(default_factory=NoHuman)
+    budget: Budget = field(default_factory=Budget)
+    approve: tuple[str, ...] = ()
+    """Actors, or the artefacts that they produce, that a person must agree to before they run."""
+    seed: int = 0
+    spend: Callable[[], Spend] = Spend
+    """What language models have cost in this process so far."""
+    close: Callable[[], None] = lambda: None
+    """Releases what the environment opened; called once, whatever happens."""
+
+
+def build_actors(
+    topology: Topology, services: Mapping[str, object] | None = None, folder: Path | None = None
+) -> dict[str, Actor]:
+    """Makes the actors of a topology; constructor parameters are filled by name from `services`."""
+    return {name: create("actor", topology.use(name), services, folder) for name in topology.actors}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run after its process has let go of it."""
+
+    folder: Path
+    state: RunState
+    status: Literal["finished", "stopped"]
+    reason: str = ""
+    """Why it was stopped."""
+
+    def artefact(self, name: str, model: type[M]) -> M:
+        """The current value of an artefact."""
+        return model.model_validate_json(canonical(self.value(name)))
+
+    def value(self, name: str) -> Any:
+        """The current value of an artefact as JSON data."""
+        if name not in self.state.artefacts:
+            hint = nearest(name, self.state.artefacts)
+            raise RunError(
+                f"The run has no artefact {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
+                f"It has: {', '.join(sorted(self.state.artefacts)) or 'none'}.",
+                code="unknown-artefact",
+            )
+        return ArtefactStore(self.folder).get(self.state.artefacts[name].digest)
+
+    def path(self, name: str) -> Path:
+        """The folder with the working copy of an artefact."""
+        return self.folder / "artefacts" / name
+
+    def raise_if_stopped(self) -> RunResult:
+        """This result, or `RunStopped` when the run did not reach its goal."""
+        if self.status == "stopped":
+            raise RunStopped(
+                f"The run stopped: {self.reason}",
+                f"It is in {str(self.folder)!r} and can be resumed.",
+                code="run-stopped",
+            )
+        return self

@@ -1,0 +1,288 @@
+"""The state of a run: nothing but the fold of its events. The planner's short-term memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from palmette.engine import events as e
+from palmette.engine.actor import PastAttempt, Verdict, Violation
+
+Status = Literal["idle", "running", "succeeded", "failed"]
+
+
+@dataclass(frozen=True)
+class Version:
+    """What an artefact is now."""
+
+    digest: str
+    number: int
+    """1-based."""
+    by: str
+    """The actor that made it, or `given`, `person`, `environment`."""
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What the planner asked of an actor and the actor has not done yet."""
+
+    text: str
+    evidence: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The last thing that an actor did was to fail."""
+
+    key: str
+    """What it depended on, instruction aside."""
+    violations: tuple[Violation, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """A successful attempt."""
+
+    output: str
+    """Digest."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class ActorState:
+    """One actor: what it made, from what, and what went wrong."""
+
+    status: Status = "idle"
+    key: str = ""
+    """Of the last success; empty when there is none."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Artefact to digest, of the last invocation."""
+    verdict: Verdict | None = None
+    """Of the last success, or of the edited output."""
+    failure: Failure | None = None
+    attempts: tuple[PastAttempt, ...] = ()
+    """All failed ones of the run, oldest first."""
+    refused: str | None = None
+    """Digest of the output that did not meet the criterion in the last attempt."""
+    done: Mapping[str, Done] = field(default_factory=dict)
+    """Successful attempts since the last instruction, by key: what is here is not computed again."""
+    invocations: int = 0
+    reuses: int = 0
+    seconds: float = 0.0
+    """In attempts, failed ones included."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a run has used of its budget. A resume after a reached budget starts again at nothing."""
+
+    steps: int = 0
+    """Decisions of the planner."""
+    attempts: int = 0
+    seconds: float = 0.0
+    """In which the run was worked on, people's answers aside."""
+    spend: e.Spend = field(default_factory=e.Spend)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything that is known about a run."""
+
+    header: e.RunStarted | None = None
+    artefacts: Mapping[str, Version] = field(default_factory=dict)
+    supplied: Mapping[str, str] = field(default_factory=dict)
+    """The digests of the given artefacts as the environment last gave them."""
+    actors: Mapping[str, ActorState] = field(default_factory=dict)
+    position: str | None = None
+    """The actor that was walked last; None at the start."""
+    pending: Mapping[str, Instruction] = field(default_factory=dict)
+    """By actor: instructions that have not been carried out."""
+    sent_back: frozenset[tuple[str, str, str]] = frozenset()
+    """Actor, code and subject of every violation that an actor was already asked to mend."""
+    answer: e.HumanAnswered | None = None
+    """The human's last answer to the planner, until a decision makes use of it."""
+    answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+    """What people answered to actors, by actor and question."""
+    approved: frozenset[tuple[str, str]] = frozenset()
+    """Actor and key of what a person agreed to."""
+    decisions: int = 0
+    """Of the planner, in the whole run, refused ones included."""
+    refusals: tuple[str, ...] = ()
+    """Why the planner's decisions were refused, since the last one that was permitted."""
+    spent: Spent = Spent()
+    """Since the start, or since the resume after a reached budget."""
+    started: float = 0.0
+    """Seconds since the epoch."""
+    last: float = 0.0
+    """When the last event happened."""
+    over_budget: bool = False
+    ended: e.RunEnded | None = None
+    """Set while nobody works on the run, unless its process was killed."""
+
+    def actor(self, name: str) -> ActorState:
+        return self.actors.get(name, ActorState())
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The current digest of every artefact."""
+        return {name: version.digest for name, version in self.artefacts.items()}
+
+
+def fold(entries: Iterable[e.Entry], state: RunState | None = None) -> RunState:
+    """The state after these entries."""
+    state = state or RunState()
+    for entry in entries:
+        state = apply(state, entry)
+    return state
+
+
+def apply(state: RunState, entry: e.Entry) -> RunState:
+    """The state after one more event."""
+    event = entry.event
+    waited = isinstance(event, e.RunStarted | e.RunResumed | e.HumanAnswered)
+    if not waited:
+        passed = max(0.0, entry.at - state.last)
+        state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
+    return replace(_apply(state, event, entry.at), last=entry.at)
+
+
+def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C901 - one case an event
+    match event:
+        case e.RunStarted():
+            given = {name: Version(digest, 1, "given") for name, digest in event.given.items()}
+            return replace(state, header=event, artefacts=given, supplied=event.given, started=at)
+        case e.RunResumed():
+            spent = Spent() if state.over_budget else state.spent
+            return replace(state, ended=None, over_budget=False, spent=spent)
+        case e.ArtefactEdited():
+            return _edited(state, event)
+        case e.Decided():
+            return _decided(state, event)
+        case e.DecisionRefused():
+            return replace(_step(state), refusals=(*state.refusals, event.reason))
+        case e.InvocationStarted():
+            actor = state.actor(event.actor)
+            return _update(
+                state,
+                event.actor,
+                replace(
+                    actor,
+                    status="running",
+                    inputs=event.inputs,
+                    refused=None,
+                    invocations=actor.invocations + 1,
+                ),
+            )
+        case e.AttemptFailed():
+            return _attempt_failed(state, event)
+        case e.AttemptSucceeded():
+            actor = state.actor(event.actor)
+            actor = replace(
+                actor,
+                done={**actor.done, event.key: Done(event.output, event.verdict)},
+                seconds=actor.seconds + event.seconds,
+            )
+            return _spent(_update(state, event.actor, actor), event.spend)
+        case e.ActorSucceeded():
+            return _succeeded(state, event)
+        case e.ActorFailed():
+            failure = Failure(event.key, event.violations, event.reason)
+            actor = replace(state.actor(event.actor), status="failed", failure=failure)
+            return replace(
+                _carried_out(_update(state, event.actor, actor), event.actor), position=event.actor
+            )
+        case e.ActorReused():
+            actor = state.actor(event.actor)
+            return replace(
+                _update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), position=event.actor
+            )
+        case e.HumanAnswered():
+            if not event.actor:
+                return replace(state, answer=event)
+            return replace(state, answers={**state.answers, (event.actor, event.question): event.answer})
+        case e.Approved():
+            return replace(state, approved=state.approved | {(event.actor, event.key)})
+        case e.BudgetReached():
+            return replace(state, over_budget=True)
+        case e.RunEnded():
+            return replace(state, ended=event)
+        case e.HumanAsked():
+            return state
+
+
+def _decided(state: RunState, event: e.Decided) -> RunState:
+    state = replace(_step(state), refusals=())
+    if not event.instruction and not event.evidence:
+        return state
+    sent_back = {(event.target, violation.code, violation.subject) for violation in event.evidence}
+    state = _update(state, event.target, replace(state.actor(event.target), done={}))
+    return replace(
+        state,
+        answer=None,
+        sent_back=state.sent_back | sent_back,
+        pending={**state.pending, event.target: Instruction(event.instruction, event.evidence)},
+    )
+
+
+def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
+    number = state.artefacts[event.artefact].number + 1 if event.artefact in state.artefacts else 1
+    version = Version(event.digest, number, event.by)
+    state = replace(
+        state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset(), answer=None
+    )
+    if event.by == "environment":
+        state = replace(state, supplied={**state.supplied, event.artefact: event.digest})
+    if event.verdict:
+        state = _update(state, event.actor, replace(state.actor(event.actor), verdict=event.verdict))
+    return state
+
+
+def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
+    actor = state.actor(event.actor)
+    past = PastAttempt(
+        number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations
+    )
+    actor = replace(
+        actor, attempts=(*actor.attempts, past), refused=event.output, seconds=actor.seconds + event.seconds
+    )
+    return _spent(_update(state, event.actor, actor), event.spend)
+
+
+def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
+    old = state.artefacts.get(event.artefact)
+    if old is None or old.digest != event.output:
+        number = old.number + 1 if old else 1
+        state = replace(
+            state, artefacts={**state.artefacts, event.artefact: Version(event.output, number, event.actor)}
+        )
+    actor = replace(
+        state.actor(event.actor),
+        status="succeeded",
+        key=event.key,
+        inputs=event.inputs,
+        verdict=event.verdict,
+        failure=None,
+    )
+    return replace(_carried_out(_update(state, event.actor, actor), event.actor), position=event.actor)
+
+
+def _carried_out(state: RunState, actor: str) -> RunState:
+    return replace(state, pending={name: what for name, what in state.pending.items() if name != actor})
+
+
+def _step(state: RunState) -> RunState:
+    return replace(
+        state, decisions=state.decisions + 1, spent=replace(state.spent, steps=state.spent.steps + 1)
+    )
+
+
+def _spent(state: RunState, spend: e.Spend) -> RunState:
+    """One more attempt, and what it cost."""
+    spent = state.spent
+    return replace(state, spent=replace(spent, attempts=spent.attempts + 1, spend=spent.spend.plus(spend)))
+
+
+def _update(state: RunState, name: str, actor: ActorState) -> RunState:
+    return replace(state, actors={**state.actors, name: actor})

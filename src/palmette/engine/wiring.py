@@ -1,0 +1,143 @@
+"""Which artefact fills which input, and therefore who depends on whom.
+
+An actor's required inputs are the fields of its `Input` without a default. A field with a default is an
+optional input when an actor or `given` produces an artefact of its name: it is filled once that exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, JsonValue
+
+from palmette.engine.actor import Actor
+from palmette.engine.topology import Topology
+
+
+class Wiring:
+    """The data dependencies of a topology, worked out once from its actors' types."""
+
+    def __init__(self, topology: Topology, actors: Mapping[str, Actor]) -> None:
+        self.topology = topology
+        self.producer = {
+            actors[name].produces: name for name in reversed(list(topology.actors)) if name in actors
+        }
+        self.required: dict[str, dict[str, str]] = {}
+        """By actor: input field to the name of the artefact that must fill it."""
+        self.optional: dict[str, dict[str, str]] = {}
+        """By actor: input field to the name of the artefact that fills it once it exists."""
+        known = set(self.producer) | set(topology.given)
+        for name in topology.actors:
+            self.required[name], self.optional[name] = {}, {}
+            if name in actors:
+                self._wire(name, actors[name].Input, known)
+        self.order = self._production_order()
+        """All actors, so that producers come before those they feed."""
+
+    def _wire(self, name: str, model: type[BaseModel], known: set[str]) -> None:
+        node = self.topology.actors[name]
+        for field, info in model.model_fields.items():
+            artefact = node.fan_out.artefact if node.fan_out and node.fan_out.field == field else field
+            if field in node.parameters:
+                continue
+            if info.is_required():
+                self.required[name][field] = artefact
+            elif artefact in known:
+                self.optional[name][field] = artefact
+
+    def fields(self, actor: str) -> dict[str, str]:
+        """Input field to artefact name, required ones first."""
+        return self.required[actor] | self.optional[actor]
+
+    def present(self, actor: str, digests: Mapping[str, str]) -> dict[str, str]:
+        """The artefacts that would fill the actor's inputs now, by name, with their digests."""
+        return {name: digests[name] for name in dict.fromkeys(self.fields(actor).values()) if name in digests}
+
+    def missing(self, actor: str, digests: Mapping[str, str]) -> list[str]:
+        """The artefacts that the actor needs and that do not exist yet."""
+        return [name for name in dict.fromkeys(self.required[actor].values()) if name not in digests]
+
+    def key(self, actor: str, inputs: Mapping[str, str]) -> str:
+        """Digest of everything that an invocation depends on: class, parameters, fan-out and inputs."""
+        node = self.topology.actors[actor]
+        text = json.dumps(
+            [self.topology.use(actor), node.parameters, node.for_each, dict(inputs)], sort_keys=True
+        )
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def lineage(self, actor: str) -> tuple[str, ...]:
+        """Everyone whose output reached the actor, most upstream first."""
+        found = closure([actor], self._producers) - {actor}
+        return tuple(name for name in self.order if name in found)
+
+    def needed(self, actors: Iterable[str]) -> tuple[str, ...]:
+        """The actors and everyone they depend on, producers first."""
+        found = closure(actors, self._producers)
+        return tuple(name for name in self.order if name in found)
+
+    def _producers(self, actor: str) -> list[str]:
+        return self._required_producers(actor) + self._feeders(self.optional[actor])
+
+    def _required_producers(self, actor: str) -> list[str]:
+        return self._feeders(self.required[actor])
+
+    def _feeders(self, fields: Mapping[str, str]) -> list[str]:
+        return [self.producer[name] for name in fields.values() if name in self.producer]
+
+    def _production_order(self) -> tuple[str, ...]:
+        ancestors = {name: closure([name], self._required_producers) for name in self.topology.actors}
+        order: dict[str, None] = {}
+        visiting: set[str] = set()
+
+        def visit(name: str) -> None:
+            if name in order or name in visiting:
+                return
+            visiting.add(name)
+            for producer in self._required_producers(name):
+                visit(producer)
+            for producer in self._feeders(self.optional[name]):
+                if (
+                    name not in ancestors[producer]
+                ):  # else it comes later, and feeds this actor on a second walk
+                    visit(producer)
+            order[name] = None
+
+        ends = [name for name in self.topology.end if name in self.topology.actors]
+        for name in [*ends, *self.topology.actors]:
+            visit(name)
+        return tuple(order)
+
+
+def closure(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+    """Everything that can be reached from `start`, `start` included."""
+    found: set[str] = set()
+    waiting = list(start)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(following(name))
+    return found
+
+
+def elements(value: JsonValue) -> list[JsonValue] | None:
+    """The elements of a list artefact: a list, or a model whose only field is one; else None."""
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    return value if isinstance(value, list) else None
+
+
+def is_list_model(model: type[BaseModel]) -> bool:
+    """Whether artefacts of this type can be fanned out over: a list, or a model whose only field is one."""
+    fields = list(model.model_fields.values())
+    return len(fields) == 1 and _is_sequence(fields[0].annotation)
+
+
+def _is_sequence(annotation: Any) -> bool:
+    arguments = get_args(annotation)
+    if (get_origin(annotation) or annotation) is tuple:
+        return not arguments or Ellipsis in arguments
+    return (get_origin(annotation) or annotation) is list

@@ -1,0 +1,128 @@
+"""The rules by which a run is planned without a language model: locate the fault, never retry blindly.
+
+After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
+violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
+instruction. When nobody is left the human is asked one precise question; without an answer the run stops and
+says what was tried. Without a failure the next actor is the first, in the order of the data, that is not fresh.
+"""
+
+from __future__ import annotations
+
+from palmette.engine.actor import Violation
+from palmette.engine.planner import Decision, Situation
+from palmette.engine.state import Failure
+from palmette.engine.topology import END, STOP
+
+
+class OfflinePlanner:
+    """Decides by rules, from the situation alone."""
+
+    def decide(self, situation: Situation) -> Decision:
+        for name in self._wanted(situation):
+            failure = situation.state.actor(name).failure
+            if failure and self._is_open(situation, name, failure):
+                return self._mend(situation, name, failure)
+        return self._advance(situation)
+
+    def _wanted(self, situation: Situation) -> tuple[str, ...]:
+        """The actors that must be fresh before the run may end, producers first."""
+        invoked = [name for name in situation.topology.actors if situation.state.actor(name).invocations]
+        return situation.wiring.needed([*situation.topology.end, *invoked, *situation.state.pending])
+
+    def _is_open(self, situation: Situation, name: str, failure: Failure) -> bool:
+        """Whether a failure stands: nothing that it depends on has changed, or is about to."""
+        if name in situation.fresh or name in situation.state.pending:
+            return False
+        digests = situation.state.digests
+        upstream = situation.wiring.lineage(name)
+        unchanged = failure.key == situation.wiring.key(name, situation.wiring.present(name, digests))
+        return unchanged and situation.state.pending.keys().isdisjoint(upstream)
+
+    def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
+        for suspect in (*situation.wiring.lineage(name), name):
+            advice = {
+                violation: text
+                for violation in failure.violations
+                if (suspect, violation.code, violation.subject) not in situation.state.sent_back
+                and (text := self._implicated(situation, suspect, violation))
+            }
+            if advice:
+                return self._send_back(situation, name, suspect, advice)
+        return self._ask(situation, name, failure)
+
+    def _implicated(self, situation: Situation, suspect: str, violation: Violation) -> str | None:
+        return situation.implicated(suspect, violation)
+
+    def _send_back(
+        self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]
+    ) -> Decision:
+        instruction = "\n".join(dict.fromkeys(advice.values()))
+        found = "; ".join(dict.fromkeys(violation.message for violation in advice))
+        diagnosis = f"{name} failed because of {suspect}: {found}"
+        return self._go(situation, suspect, instruction, diagnosis, tuple(advice))
+
+    def _ask(self, situation: Situation, name: str, failure: Failure) -> Decision:
+        tried = sorted(
+            actor
+            for actor, code, subject in situation.state.sent_back
+            if any((code, subject) == (v.code, v.subject) for v in failure.violations)
+        )
+        what = (
+            "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason
+        )
+        history = (
+            f"Sent back without success: {', '.join(dict.fromkeys(tried))}."
+            if tried
+            else ("No actor recognises its output as the cause.")
+        )
+        answer = situation.state.answer
+        if answer is None:
+            unsure = [
+                actor for actor in situation.wiring.lineage(name) if not situation.actors[actor].has_criterion
+            ]
+            look = (
+                f" Nothing measures the output of {', '.join(unsure)}: please look at it." if unsure else ""
+            )
+            return Decision(
+                question=f"{name} failed: {what} {history}{look} What should {name} do differently? "
+                "(`actor: instruction` tells another one)",
+                diagnosis=f"Nobody is left to send {name}'s failure back to.",
+            )
+        if not answer.answer:
+            return Decision(STOP, diagnosis=f"{name} failed: {what} {history} Nobody could be asked.")
+        actor, colon, text = answer.answer.partition(":")
+        target = actor.strip() if colon and actor.strip() in situation.topology.actors else name
+        instruction = text.strip() if target == actor.strip() and colon else answer.answer
+        return self._go(situation, target, instruction, "As the human answered.", failure.violations)
+
+    def _advance(self, situation: Situation) -> Decision:
+        stale = [name for name in self._wanted(situation) if name not in situation.fresh]
+        for name in stale:
+            if name in situation.ready and situation.way(name):
+                return self._go(situation, name)
+        if stale:
+            missing = {
+                artefact
+                for name in stale
+                for artefact in situation.wiring.missing(name, situation.state.digests)
+            }
+            return Decision(
+                STOP,
+                diagnosis=f"No permitted way leads to {', '.join(stale)}"
+                f"{f'; missing: {sorted(missing)}' if missing else ''}.",
+            )
+        return Decision(END, diagnosis="Everything that was invoked is fresh.")
+
+    def _go(
+        self,
+        situation: Situation,
+        target: str,
+        instruction: str = "",
+        diagnosis: str = "",
+        evidence: tuple[Violation, ...] = (),
+    ) -> Decision:
+        """One step along the shortest permitted way."""
+        way = situation.way(target)
+        if not way:
+            return Decision(STOP, diagnosis=f"{diagnosis} No permitted way leads back to {target}.")
+        return Decision(way[0], target if instruction or evidence else "", instruction, diagnosis, evidence)
