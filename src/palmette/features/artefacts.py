@@ -82,6 +82,8 @@ class Config(Model):
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
+    places: dict[str, tuple[str | int, ...]] = {}
+    """The same facts to their keys in the document, from its top."""
 
 
 class Utility(Model):
@@ -155,9 +157,11 @@ class Script(Model):
     """The function that builds the features from data frames (role `build`)."""
 
 
-class Delivered(Model):
+class Delivery(Model):
     """The pull request: what lies on which branch, and what it says."""
 
+    repository: str
+    """The team's checkout."""
     branch: str
     base: str
     files: tuple[str, ...]

@@ -39,11 +39,18 @@ class Function:
         arguments = self.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-        pairs = [*zip(positional, defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+        pairs = [
+            *zip(positional, defaults, strict=True),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
         return tuple(
-            Parameter(name=argument.arg, annotation=source_of(argument.annotation),
-                      default=ast.unparse(default) if default else None)
-            for argument, default in pairs)
+            Parameter(
+                name=argument.arg,
+                annotation=source_of(argument.annotation),
+                default=ast.unparse(default) if default else None,
+            )
+            for argument, default in pairs
+        )
 
     @property
     def keyword_only(self) -> frozenset[str]:
@@ -76,7 +83,11 @@ class Module:
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Functions at module level, in the order of the file."""
-        return tuple(Function(node, self.name, self.path) for node in self.tree.body if isinstance(node, ast.FunctionDef))
+        return tuple(
+            Function(node, self.name, self.path)
+            for node in self.tree.body
+            if isinstance(node, ast.FunctionDef)
+        )
 
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
@@ -88,8 +99,12 @@ class Module:
         found: dict[str, str] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
-                found |= {alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
-                          for alias in node.names}
+                found |= {
+                    alias.asname or alias.name.split(".")[0]: alias.name
+                    if alias.asname
+                    else alias.name.split(".")[0]
+                    for alias in node.names
+                }
             elif isinstance(node, ast.ImportFrom):
                 base = self._absolute(node)
                 found |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
@@ -107,8 +122,12 @@ class Module:
     @property
     def is_test(self) -> bool:
         parts = PurePosixPath(self.path).parts
-        return self.stem.startswith("test_") or self.stem.endswith("_test") or self.stem == "conftest" or any(
-            part in ("tests", "test") for part in parts[:-1])
+        return (
+            self.stem.startswith("test_")
+            or self.stem.endswith("_test")
+            or self.stem == "conftest"
+            or any(part in ("tests", "test") for part in parts[:-1])
+        )
 
 
 class Checkout:

@@ -24,13 +24,27 @@ DEFAULT_LINE_LENGTH = 100
 def _default_functions(config: str) -> dict[Role, FunctionShape]:
     def shape(name: str, role: Role, parameters: str, returns: str) -> FunctionShape:
         pairs = [pair.split(": ") for pair in parameters.split("; ")]
-        return FunctionShape(name=name, role=role, returns=returns, parameters=tuple(
-            Parameter(name=pair[0], annotation=pair[1].split(" = ")[0],
-                      default=pair[1].split(" = ")[1] if " = " in pair[1] else None) for pair in pairs))
+        return FunctionShape(
+            name=name,
+            role=role,
+            returns=returns,
+            parameters=tuple(
+                Parameter(
+                    name=pair[0],
+                    annotation=pair[1].split(" = ")[0],
+                    default=pair[1].split(" = ")[1] if " = " in pair[1] else None,
+                )
+                for pair in pairs
+            ),
+        )
 
     return {
-        "load": shape("load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"),
-        "build": shape("build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"),
+        "load": shape(
+            "load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"
+        ),
+        "build": shape(
+            "build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"
+        ),
         "write": shape("write_features", "write", f"features: DataFrame; config: {config}", "None"),
         "main": shape("main", "main", "argv: list[str] | None = None", "None"),
     }
@@ -44,7 +58,9 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
     checkout = checkout or Checkout(root)
     neighbours = find_neighbours(checkout)
     readme = read_readme(checkout.text(run.repository.readme))
-    functions = _functions(readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name)
+    functions = _functions(
+        readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
+    )
     paths = _Paths.of(checkout, neighbours)
     script_path = readme.script_path or paths.script or "features/{view}.py"
     options = _options(neighbours)
@@ -66,22 +82,27 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
     )
 
 
-def _functions(stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str,
-               view_name: str) -> tuple[FunctionShape, ...]:
+def _functions(
+    stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str, view_name: str
+) -> tuple[FunctionShape, ...]:
     """One function a role: the README's name, the neighbours' signature for it, a default where both are silent."""
     by_role = {shape.role: shape for shape in common}
     merged = _default_functions(config)
     order = [shape.role for shape in common] or [shape.role for shape in stated]
     for role, shape in by_role.items():
-        callable_as_is = role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
+        callable_as_is = role != "main" or all(
+            p.name in ("argv", "args") or p.default for p in shape.parameters
+        )
         merged[role] = shape if callable_as_is else merged[role].model_copy(update={"name": shape.name})
     for shape in stated:
         known = merged[shape.role]
         merged[shape.role] = shape if _annotated(shape) else known.model_copy(update={"name": shape.name})
     full = [*order, *(role for role in _ORDER if role not in order)]
     full.sort(key=lambda role: role == "main")
-    return tuple(merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
-                 for role in full)
+    return tuple(
+        merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
+        for role in full
+    )
 
 
 def _annotated(shape: FunctionShape) -> bool:
@@ -97,9 +118,13 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
     """The name of the team's configuration class, as scripts annotate it."""
     if run.repository.config_class:
         return run.repository.config_class.rpartition(":")[2].rpartition(".")[2]
-    names = Counter(parameter.annotation for neighbour in neighbours for function in neighbour.module.functions
-                    for parameter in function.parameters
-                    if parameter.name in ("config", "cfg", "conf", "settings") and parameter.annotation)
+    names = Counter(
+        parameter.annotation
+        for neighbour in neighbours
+        for function in neighbour.module.functions
+        for parameter in function.parameters
+        if parameter.name in ("config", "cfg", "conf", "settings") and parameter.annotation
+    )
     return names.most_common(1)[0][0] if names else "dict[str, Any]"
 
 
@@ -135,7 +160,9 @@ def _pattern(path: str, view: str, script: str) -> str | None:
     spellings = {view: "{view}"}
     own = PurePosixPath(script).stem
     if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
-        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
+        name = re.sub(
+            rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1
+        )
         folders = [spellings.get(part, part) for part in file.parent.parts]
         return str(PurePosixPath(*folders, name + file.suffix))
     if view in file.parent.parts and file.stem != own:
@@ -164,7 +191,10 @@ def _options(neighbours: Sequence[Neighbour]) -> _Options:
     for neighbour in neighbours:
         for node in ast.walk(neighbour.module.tree):
             if not isinstance(node, ast.Call) or dotted_name(node.func).split(".")[-1] not in (
-                    "add_argument", "option", "Option"):
+                "add_argument",
+                "option",
+                "Option",
+            ):
                 continue
             flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             for flag in flags:

@@ -13,7 +13,9 @@ from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
-_WRITES = re.compile(r"(^|[._])(write|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)")
+_WRITES = re.compile(
+    r"(^|[._])(write|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)"
+)
 _AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script", "build")
 _ROLE_WORDS: tuple[tuple[Role, str], ...] = (
     ("main", r"^(main|run|cli)$"),
@@ -43,7 +45,9 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     """Scripts that build data frames and can be run, of the folder (or naming pattern) that has most of them."""
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable = [module for module in scripts if entry_of(module)]
-    named = [Neighbour(module, *_view_and_pattern(module, runnable)) for module in runnable or _siblings(scripts)]
+    named = [
+        Neighbour(module, *_view_and_pattern(module, runnable)) for module in runnable or _siblings(scripts)
+    ]
     if not named:
         return ()
     patterns = Counter(neighbour.pattern for neighbour in named)
@@ -113,7 +117,11 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     calls = called_names(function.node)
     if "DataFrame" in function.returns and takes_frames:
         return "build"
-    if takes_frames and function.returns in ("None", "", "str", "int") and any(_WRITES.search(c) for c in calls):
+    if (
+        takes_frames
+        and function.returns in ("None", "", "str", "int")
+        and any(_WRITES.search(c) for c in calls)
+    ):
         return "write"
     if "DataFrame" in function.returns and any(_READS.search(call) for call in calls):
         return "load"
@@ -128,8 +136,16 @@ def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ..
     for neighbour in neighbours:
         tally.update({_generic(function.name, neighbour.view) for function in neighbour.module.functions})
     needed = max(1, (len(neighbours) + 1) // 2)
-    model = max(neighbours, key=lambda n: (sum(_generic(f.name, n.view) in tally and tally[_generic(f.name, n.view)] >= needed
-                                               for f in n.module.functions), n.module.path))
+    model = max(
+        neighbours,
+        key=lambda n: (
+            sum(
+                _generic(f.name, n.view) in tally and tally[_generic(f.name, n.view)] >= needed
+                for f in n.module.functions
+            ),
+            n.module.path,
+        ),
+    )
     entry = entry_of(model.module)
     best: dict[Role, tuple[tuple[int, ...], int, FunctionShape]] = {}
     for index, function in enumerate(model.module.functions):
@@ -137,7 +153,12 @@ def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ..
         role = role_of(function, entry)
         if role is None or tally[name] < needed or (name.startswith("_") and role != "main"):
             continue
-        rank = (tally[name], role_by_name(name) == role, _called_by_entry(function, model.module, entry), index)
+        rank = (
+            tally[name],
+            role_by_name(name) == role,
+            _called_by_entry(function, model.module, entry),
+            index,
+        )
         if role not in best or rank > best[role][0]:
             best[role] = (rank, index, _shape(name, role, neighbours, function))
     return tuple(shape for _, _, shape in sorted(best.values(), key=lambda item: item[1]))
@@ -156,9 +177,16 @@ def _called_by_entry(function: Function, module: Module, entry: str | None) -> b
 def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Function) -> FunctionShape:
     """The signature that the neighbours share; parameters for data frames stay as the model has them."""
     variants = [function for neighbour in neighbours if (function := neighbour.function(name))]
-    shared = set.intersection(*({parameter.name for parameter in f.parameters} for f in variants)) if variants else set()
-    kept = tuple(parameter for parameter in model.parameters
-                 if parameter.name in shared or is_frame(parameter) or parameter.default is None)
+    shared = (
+        set.intersection(*({parameter.name for parameter in f.parameters} for f in variants))
+        if variants
+        else set()
+    )
+    kept = tuple(
+        parameter
+        for parameter in model.parameters
+        if parameter.name in shared or is_frame(parameter) or parameter.default is None
+    )
     return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(model.returns, variants))
 
 

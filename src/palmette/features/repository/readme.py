@@ -17,14 +17,24 @@ _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
 _SUBJECT = re.compile(
     r"\b(name[ds]?|naming|snake_case|imports?|select|udfs?|collect|topandas|withcolumn|functions?|docstrings?|types?"
     r"|typed|annotat\w+|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*"
-    r"|line length|module|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b", re.IGNORECASE)
+    r"|line length|module|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b",
+    re.IGNORECASE,
+)
 _DUTY = re.compile(
     r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
-    r"|keep|live[sd]?|go(?:es)?|as)\b", re.IGNORECASE)
-_DEFINES = re.compile(r"\b(defin\w*|provid\w*|expos\w*|contain\w*|implement\w*|has|have|consists?|functions?)\b", re.IGNORECASE)
-_SCRIPTS = re.compile(r"\b(every|each|all|a|any|feature)\s+(?:\w+\s+)?(script|module|file|view|job|feature)s?\b", re.IGNORECASE)
+    r"|keep|live[sd]?|go(?:es)?|as)\b",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"\b(defin\w*|provid\w*|expos\w*|contain\w*|implement\w*|has|have|consists?|functions?)\b", re.IGNORECASE
+)
+_SCRIPTS = re.compile(
+    r"\b(every|each|all|a|any|feature)\s+(?:\w+\s+)?(script|module|file|view|job|feature)s?\b", re.IGNORECASE
+)
 _CODE = re.compile(r"`([^`\n]+)`")
-_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{}/]*\}|\$\{?\w*(?:view|name)\w*\}?|\bVIEW(?:_NAME)?\b|\bNAME\b|\*", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"<[^<>/]*>|\{[^{}/]*\}|\$\{?\w*(?:view|name)\w*\}?|\bVIEW(?:_NAME)?\b|\bNAME\b|\*", re.IGNORECASE
+)
 _MOST_RULES = 40
 _LONGEST = 300
 
@@ -41,6 +51,9 @@ class ReadmeConventions:
     rules: tuple[str, ...] = ()
 
 
+_FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
+
+
 def read_readme(text: str) -> ReadmeConventions:
     """The conventions that a README states.
 
@@ -49,14 +62,17 @@ def read_readme(text: str) -> ReadmeConventions:
     """
     bullets = _bullets(_FENCE.sub("", text))
     paths = _paths(text)
-    length = re.search(r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE)
+    length = re.search(
+        r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE
+    )
     return ReadmeConventions(
-        functions=_functions(text, bullets), **paths,
-        line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
-        rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES])
-
-
-_FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
+        functions=_functions(text, bullets),
+        **paths,
+        line_length=int(length[1] or length[2])
+        if length and 60 <= int(length[1] or length[2]) <= 200
+        else None,
+        rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES],
+    )
 
 
 def _bullets(text: str) -> list[str]:
@@ -78,7 +94,15 @@ def _bullets(text: str) -> list[str]:
 def _paths(text: str) -> dict[str, str]:
     """The first backticked path with a placeholder, for each kind of file."""
     found: dict[str, str] = {}
-    for code in _CODE.findall(text):
+    for code in [
+        *_CODE.findall(text),
+        *(
+            line.split()[0]
+            for fence in _FENCE.finditer(text)
+            for line in fence["body"].splitlines()
+            if line.strip()
+        ),
+    ]:
         if " " in code or not code.endswith((".py", ".yaml", ".yml")) or not _PLACEHOLDER.search(code):
             continue
         path = _PLACEHOLDER.sub("{view}", code).removeprefix("./")
@@ -97,13 +121,20 @@ def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
     told = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
     codes = [code for statement in told for code in _CODE.findall(statement)]
     if told:
-        codes += [code for statement in bullets for code in _CODE.findall(statement)[:1]
-                  if statement.startswith("`") or statement.startswith("**`")]
+        codes += [
+            code
+            for statement in bullets
+            for code in _CODE.findall(statement)[:1]
+            if statement.startswith("`") or statement.startswith("**`")
+        ]
+        codes += re.findall(r"^\s*\|\s*\**`([^`\n|]+)`", text, re.MULTILINE)
         for fence in _FENCE.finditer(text):
             codes += _definitions(fence["body"])
     for code in codes:
         shape = _parse(code)
-        if shape is not None and (shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)):
+        if shape is not None and (
+            shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)
+        ):
             shapes[shape.role] = shape
     return tuple(shapes.values())
 
@@ -113,8 +144,12 @@ def _definitions(body: str) -> list[str]:
         tree = ast.parse(body)
     except SyntaxError:
         return []
-    return [ast.unparse(node.args).join((f"{node.name}(", ")")) + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
-            for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [
+        ast.unparse(node.args).join((f"{node.name}(", ")"))
+        + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    ]
 
 
 def _parse(code: str) -> FunctionShape | None:
@@ -133,6 +168,8 @@ def _parse(code: str) -> FunctionShape | None:
     arguments = [*node.args.posonlyargs, *node.args.args]
     padding = len(arguments) - len(node.args.defaults)
     defaults = [None] * padding + [ast.unparse(default) for default in node.args.defaults]
-    parameters = tuple(Parameter(name=a.arg, annotation=source_of(a.annotation), default=d)
-                       for a, d in zip(arguments, defaults, strict=True))
+    parameters = tuple(
+        Parameter(name=a.arg, annotation=source_of(a.annotation), default=d)
+        for a, d in zip(arguments, defaults, strict=True)
+    )
     return FunctionShape(name=node.name, role=role, parameters=parameters, returns=source_of(node.returns))

@@ -42,9 +42,15 @@ def _length(settings: Mapping[str, Any] | None) -> int | None:
 
 
 def _lint_length(checkout: Checkout) -> int | None:
-    for path, section in (("setup.cfg", "flake8"), (".flake8", "flake8"), ("tox.ini", "flake8"), ("setup.cfg", "pycodestyle")):
+    for path, section in (
+        ("setup.cfg", "flake8"),
+        (".flake8", "flake8"),
+        ("tox.ini", "flake8"),
+        ("setup.cfg", "pycodestyle"),
+    ):
         value = checkout.ini(path).get(section, "max-line-length", fallback="") or checkout.ini(path).get(
-            section, "max_line_length", fallback="")
+            section, "max_line_length", fallback=""
+        )
         if value.isdigit():
             return int(value)
     return None
@@ -63,7 +69,10 @@ def session_fixture(checkout: Checkout) -> str | None:
 
 
 def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
-    builds = any("SparkSession" in name or "build_session" in name or "get_spark" in name for name in called_names(node))
+    builds = any(
+        "SparkSession" in name or "build_session" in name or "get_spark" in name
+        for name in called_names(node)
+    )
     return "SparkSession" in returns or (builds and "DataFrame" not in returns)
 
 
@@ -71,6 +80,10 @@ def _fixture_name(node: ast.FunctionDef) -> str | None:
     """The name given as `@pytest.fixture(name="...")`."""
     for decorator in node.decorator_list:
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
+            if (
+                keyword.arg == "name"
+                and isinstance(keyword.value, ast.Constant)
+                and isinstance(keyword.value.value, str)
+            ):
                 return keyword.value.value
     return None

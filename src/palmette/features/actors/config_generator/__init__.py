@@ -1,0 +1,1 @@
+"""Writes a view's configuration in the team's own format."""

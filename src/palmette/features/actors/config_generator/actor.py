@@ -1,0 +1,240 @@
+"""The actor `config_generator`: a configuration that the team's own class accepts."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from palmette.documents import Model
+from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, TextFile, Verdict, Violation
+from palmette.features.actors.config_generator.facts import Record, facts_of
+from palmette.features.actors.config_generator.filling import Missing
+from palmette.features.actors.config_generator.offline import Known, Written, write_config
+from palmette.features.actors.config_generator.plain import plain_schema
+from palmette.features.actors.config_generator.schema import TeamSchema
+from palmette.features.actors.config_generator.team import (
+    TeamAnswer,
+    TeamCode,
+    find_schema,
+    neighbouring_configs,
+)
+from palmette.features.artefacts import Config, Request
+from palmette.features.repository import Checkout, read_conventions
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+from palmette.sandbox import Sandbox
+
+_NOT_FOUND = re.compile(
+    r"PATH_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND|FileNotFoundError|KeyError|no attribute|ValidationError"
+)
+
+
+class ConfigInput(Model):
+    request: Request
+
+
+class _Team(NamedTuple):
+    """How the team writes configurations."""
+
+    schema: TeamSchema
+    files: tuple[TextFile, ...]
+    path: str
+    width: int
+
+
+class ConfigGenerator:
+    """Fills the team's configuration class with what is known about the view."""
+
+    name = "config_generator"
+    description = "Writes the view's YAML configuration and has the team's own class parse it."
+    produces = "config"
+    Input = ConfigInput
+    Output = Config
+    has_criterion = True
+
+    def __init__(self, view: View, run_spec: Run, repository_root: Path, sandbox: Sandbox) -> None:
+        self.view, self.run_spec, self.root, self.sandbox = view, run_spec, repository_root, sandbox
+
+    def run(self, input: ConfigInput, context: Context) -> Attempt[Config]:
+        team, failed = self._team(context)
+        if team is None:
+            return Attempt(
+                None,
+                reason="The team's configuration class cannot be read.",
+                fix=TERMINATE,
+                violations=failed,
+            )
+        refused = frozenset(
+            v.subject for a in context.attempts for v in a.violations if v.code == "config-refused"
+        )
+        if "" in refused:
+            return Attempt(
+                None,
+                reason="The class refuses the values as a whole, which no rule can mend.",
+                fix=TERMINATE,
+                violations=tuple(v for v in context.attempts[-1].violations),
+            )
+        facts = facts_of(self.view, self.run_spec)
+        written = self._write(team, facts, Known(team.files, refused=refused))
+        if written.missing:
+            answers = _ask(written.missing, team, self.view.name, context)
+            written = self._write(team, facts, Known(team.files, answers, refused))
+        if written.missing:
+            return Attempt(
+                None,
+                reason="Required fields have no value.",
+                fix=TERMINATE,
+                violations=tuple(_missing(item, team) for item in written.missing),
+            )
+        reason = f"The class refused {', '.join(sorted(refused))}." if refused else ""
+        fix = "Left out or asked for what was refused." if refused else ""
+        if written.learnt:
+            fix += f" Taken over from neighbouring configurations: {', '.join(written.learnt)}."
+        return Attempt(written.config, reason=reason, fix=fix.strip())
+
+    def check(self, input: ConfigInput, output: Config, context: Context) -> Verdict:
+        """The YAML parses into the team's class, and its accessors give the view's facts."""
+        said = TeamCode(self.sandbox, self.root, context.workspace).parse(output)
+        if said.failure:
+            return Verdict.of([_team_failed(output.class_name, said)])
+        name = output.class_name or "a plain mapping"
+        refused = [_refused(item, output) for item in said.answer.get("errors", ())]
+        if refused:
+            return Verdict.of(refused)
+        wrong = _wrong_facts(facts_of(self.view, self.run_spec), said.answer["facts"], output)
+        parsed = Measurement(
+            name="team class", status="passed", detail=f"{output.file.path} parses into {name}"
+        )
+        read = Measurement(
+            name="accessors",
+            status="failed" if wrong else "passed",
+            detail=f"{len(output.accessors)} accessors evaluated",
+        )
+        return Verdict.of(wrong, [parsed, read])
+
+    def implicated(self, violation: Violation, output: Config) -> str | None:
+        """The configuration is to blame where the team's class refuses it, or a name or place that it holds is not found."""
+        if violation.code in ("config-refused", "config-fact"):
+            return f"{output.file.path}: {violation.message}"
+        text = f"{violation.message}\n{violation.evidence}"
+        if not _NOT_FOUND.search(text):
+            return None
+        class_name = output.class_name.rpartition(":")[2]
+        if class_name and re.search(
+            rf"ValidationError.*{class_name}|'{class_name}' object has no attribute|for {class_name}\b", text
+        ):
+            return f"{output.file.path} does not give what the script reads from {class_name}: {violation.message}"
+        document = yaml.safe_load(output.file.text)
+        for fact, keys in output.places.items():
+            value = _at(document, keys)
+            if isinstance(value, str) and len(value) > 1 and value in text:
+                return f"{output.file.path} says {value!r} for {fact}, which was not found; check {'.'.join(map(str, keys))}."
+        return None
+
+    def _write(self, team: _Team, facts: Record, known: Known) -> Written:
+        return write_config(self.view, facts, team.schema, known, team.path, team.width)
+
+    def _team(self, context: Context) -> tuple[_Team | None, tuple[Violation, ...]]:
+        checkout = Checkout(self.root)
+        conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
+        files = neighbouring_configs(
+            checkout, conventions, conventions.config_path.replace("{view}", self.view.name)
+        )
+        code = TeamCode(self.sandbox, self.root, context.workspace)
+        named = self.run_spec.repository.config_class
+        schema, failure = find_schema(code, checkout, named, files)
+        if failure is not None:
+            return None, (_team_failed(named or "", failure),)
+        return _Team(
+            schema or plain_schema(files), files, conventions.config_path, conventions.line_length
+        ), ()
+
+
+def _ask(missing: tuple[Missing, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:
+    """What the human says about each missing field, by dotted path."""
+    answers: dict[str, Any] = {}
+    for item in missing:
+        meaning = f" ({item.description})" if item.description else ""
+        said = context.ask(
+            f"What is {item.field!r} of feature view {view!r}? "
+            f"{team.schema.class_name or team.path} needs it{meaning}: {item.type}."
+        )
+        if said is None:
+            continue
+        try:
+            answers[item.field] = yaml.safe_load(said) if not item.type.startswith("string") else said.strip()
+        except yaml.YAMLError:
+            answers[item.field] = said
+    return answers
+
+
+def _missing(item: Missing, team: _Team) -> Violation:
+    meaning = f" ({item.description})" if item.description else ""
+    return Violation(
+        code="config-field-missing",
+        subject=item.field,
+        message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type}, and neither the "
+        f"specification, the registry, the run file nor the other configurations say it. Answer the question in an "
+        f"interactive run (`human: console`), or give the field a default in the class.",
+    )
+
+
+def _team_failed(name: str, said: TeamAnswer) -> Violation:
+    return Violation(
+        code="team-code-failed",
+        subject=name,
+        evidence=said.trace,
+        message=f"The configuration class {name!r} cannot be used: {said.failure}. Check `repository.config_class` in the run "
+        f"file, and that the repository's dependencies are installed beside palmette.",
+    )
+
+
+def _refused(item: Mapping[str, str], output: Config) -> Violation:
+    place = f"{item['field']!r} = {item['value']}" if item["field"] else "the configuration as a whole"
+    return Violation(
+        code="config-refused",
+        subject=item["field"],
+        evidence=output.file.text[:3000],
+        message=f"{output.class_name} refuses {place}: {item['message']}.",
+    )
+
+
+def _wrong_facts(facts: Record, values: Mapping[str, Any], output: Config) -> list[Violation]:
+    found = []
+    for key, expected in known_facts(facts).items():
+        if key in values and not _same(values[key], expected):
+            found.append(
+                Violation(
+                    code="config-fact",
+                    subject=key,
+                    message=f"{output.accessors[key]} gives {values[key]!r} where the {key} is {expected!r}.",
+                )
+            )
+    return found
+
+
+def known_facts(record: Record) -> dict[str, Any]:
+    """Facts that scripts read from a configuration, by key."""
+    found = {fact.key: fact.value for fact in record.facts if fact.key and fact.value is not None}
+    for collection in record.collections:
+        for item in collection.items.values():
+            found |= known_facts(item)
+    return found
+
+
+def _same(value: Any, expected: Any) -> bool:
+    """Equal as a value, or as a path; a list of one is that one."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return str(value) == str(expected) or os.path.normpath(str(value)) == os.path.normpath(str(expected))
+
+
+def _at(document: Any, keys: tuple[str | int, ...]) -> Any:
+    for key in keys:
+        document = document[key]
+    return document

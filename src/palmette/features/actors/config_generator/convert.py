@@ -1,0 +1,145 @@
+"""Facts as values of a schema's types: nearest member of an enumeration, days of a window, one of a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palmette.features.actors.config_generator.names import tokens
+from palmette.features.actors.config_generator.observed import NOTHING
+
+Json = Mapping[str, Any]
+
+_DTYPES: Mapping[str, tuple[str, ...]] = {
+    "boolean": ("boolean", "bool", "BooleanType"),
+    "tinyint": ("tinyint", "byte", "int8", "int", "integer", "IntegerType", "number", "numeric"),
+    "smallint": ("smallint", "short", "int16", "int", "integer", "IntegerType", "number", "numeric"),
+    "int": ("int", "integer", "int32", "IntegerType", "long", "int64", "number", "numeric"),
+    "bigint": ("bigint", "long", "int64", "LongType", "integer", "int", "number", "numeric"),
+    "float": ("float", "float32", "real", "FloatType", "double", "float64", "number", "numeric"),
+    "double": ("double", "float64", "DoubleType", "float", "number", "numeric"),
+    "decimal": ("decimal", "DecimalType", "numeric", "number", "double", "float"),
+    "string": ("string", "str", "text", "varchar", "StringType", "categorical"),
+    "binary": ("binary", "bytes", "BinaryType"),
+    "date": ("date", "DateType"),
+    "timestamp": ("timestamp", "datetime", "TimestampType", "unix_timestamp"),
+    "timestamp_ntz": ("timestamp_ntz", "timestamp", "datetime", "TimestampNTZType"),
+    "array": ("array", "list", "vector", "embedding", "ArrayType"),
+    "map": ("map", "dict", "MapType"),
+}
+"""Spellings of Spark types in configurations, the closest first."""
+
+
+def spellings(value: str) -> tuple[str, ...]:
+    """Ways to write a value: itself, and for a Spark type its names elsewhere.
+
+    >>> spellings("bigint")[:3]
+    ('bigint', 'long', 'int64')
+    """
+    base = re.split(r"[(<]", value)[0]
+    return (value, *_DTYPES.get(base, ())) if base in _DTYPES else (value,)
+
+
+def nearest_member(value: Any, members: Sequence[Any]) -> Any:
+    """The member of an enumeration that means `value`; NOTHING when none does.
+
+    >>> nearest_member("bigint", ["INT64", "FLOAT64"])
+    'INT64'
+    """
+    if value in members and not isinstance(value, bool):
+        return value
+    if isinstance(value, bool):
+        return value if any(member is value for member in members) else NOTHING
+    for spelling in spellings(str(value)):
+        for member in members:
+            if "".join(tokens(str(member))) == "".join(tokens(spelling)):
+                return member
+    return NOTHING
+
+
+def convert(value: Any, schema: Json, name: str = "", seen: Sequence[Any] = ()) -> Any:
+    """`value` as the JSON value that `schema` (without references) wants, or NOTHING when it is of another kind.
+
+    `name` tells the unit of a whole number of time; `seen` are the values that neighbours have at this place.
+    """
+    if "const" in schema:
+        return schema["const"] if nearest_member(value, [schema["const"]]) is not NOTHING else NOTHING
+    if isinstance(value, list) and schema.get("type") != "array":
+        if len(value) != 1 or not schema.get("type"):
+            return NOTHING if schema.get("type") else value
+        value = value[0]
+    if "enum" in schema:
+        return nearest_member(value, schema["enum"])
+    match schema.get("type"):
+        case "string":
+            return _text(value, schema, seen)
+        case "integer" | "number":
+            return _number(value, schema, name)
+        case "boolean":
+            return value if isinstance(value, bool) else NOTHING
+        case "array":
+            return _list(value, schema, name, seen)
+        case None:
+            return value
+        case _:
+            return NOTHING
+
+
+def _text(value: Any, schema: Json, seen: Sequence[Any]) -> Any:
+    if not isinstance(value, str):
+        return NOTHING
+    known = {item for item in seen if isinstance(item, str)}
+    text = next((spelling for spelling in spellings(value) if spelling in known), value)
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and not _matches(pattern, text):
+        return NOTHING
+    if len(text) < schema.get("minLength", 0) or len(text) > schema.get("maxLength", 10**6):
+        return NOTHING
+    return text
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return True
+
+
+def _number(value: Any, schema: Json, name: str) -> Any:
+    if isinstance(value, str):
+        value = _duration(value, name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NOTHING
+    if schema["type"] == "integer":
+        if value != int(value):
+            return NOTHING
+        value = int(value)
+    return value
+
+
+def _duration(text: str, name: str) -> Any:
+    """A window as a number of the unit that the field's name says; days when it says none.
+
+    >>> _duration("48h", "window_days")
+    2
+    """
+    match = re.fullmatch(r"(\d+)([dhm])", text)
+    if match is None:
+        return NOTHING
+    minutes = int(match[1]) * {"d": 1440, "h": 60, "m": 1}[match[2]]
+    words = tokens(name)
+    unit = 60 if "hour" in words else 1 if "minute" in words else 1 / 60 if "second" in words else 1440
+    amount = minutes / unit
+    return int(amount) if amount == int(amount) else NOTHING
+
+
+def _list(value: Any, schema: Json, name: str, seen: Sequence[Any]) -> Any:
+    items = schema.get("items", {})
+    known = [item for values in seen if isinstance(values, list) for item in values]
+    converted = [
+        convert(item, items, name, known) for item in (value if isinstance(value, list) else [value])
+    ]
+    if NOTHING in converted or len(converted) < schema.get("minItems", 0):
+        return NOTHING
+    return converted

@@ -1,0 +1,370 @@
+"""Fills a schema with facts: by name and type, from constants of the team, and from a person's answers.
+
+What no rule fits stays missing; nothing is invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from palmette.features.actors.config_generator.convert import convert
+from palmette.features.actors.config_generator.facts import Collection, Fact, Record
+from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
+from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed, Pattern
+from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
+
+_PERHAPS = 0.8
+"""What a name that may mean a fact counts, against one that says it for certain."""
+
+
+class Missing(NamedTuple):
+    """A required field that nothing fits."""
+
+    field: str
+    """Dotted path in the document."""
+    type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a value goes: in the document, in the parsed object, and in the neighbours' documents."""
+
+    keys: tuple[str | int, ...] = ()
+    access: str = "config"
+    pattern: Pattern = ()
+
+    @property
+    def name(self) -> str:
+        return next((key for key in reversed(self.keys) if isinstance(key, str)), "")
+
+    @property
+    def dotted(self) -> str:
+        return ".".join(str(key) for key in self.keys)
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Names of the enclosing sections."""
+        return tuple(key for key in self.keys[:-1] if isinstance(key, str))
+
+    def item(self, key: str | int) -> Spot:
+        index = quoted(key) if isinstance(key, str) else str(key)
+        return Spot((*self.keys, key), f"{self.access}[{index}]", (*self.pattern, ANY))
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A value for a part of the schema (or NOTHING), and how it came about."""
+
+    value: Any = NOTHING
+    placed: Mapping[str, Spot] = field(default_factory=dict)
+    """Key of a fact to where it was put."""
+    facts: int = 0
+    """How many facts went in."""
+    missing: tuple[Missing, ...] = ()
+    learnt: tuple[str, ...] = ()
+    """Dotted paths of values taken over from neighbouring documents."""
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """For choosing between alternatives: nothing missing, then facts that scripts read, then facts at all."""
+        return (-len(self.missing), len(self.placed), self.facts)
+
+
+def fill(
+    schema: TeamSchema,
+    facts: Record,
+    observed: Observed,
+    answers: Mapping[str, Any],
+    refused: frozenset[str] = frozenset(),
+) -> Filled:
+    """A document of the schema.
+
+    Args:
+        answers: A person's values, by dotted path.
+        refused: Dotted paths whose rule-made value the class did not take; only answers and defaults go there.
+    """
+    return _Filler(schema, observed, answers, refused).object(schema.top, (facts,), Spot())
+
+
+@dataclass(frozen=True)
+class _Filler:
+    schema: TeamSchema
+    observed: Observed
+    answers: Mapping[str, Any]
+    refused: frozenset[str] = frozenset()
+
+    def object(self, of: Resolved, scope: tuple[Record, ...], spot: Spot) -> Filled:
+        """A mapping with the model's fields; the innermost record of `scope` comes first."""
+        required = set(of.schema.get("required", ()))
+        parts: dict[str, Filled] = {}
+        for attribute, inner in of.schema.get("properties", {}).items():
+            key = self.schema.key(of.model, attribute)
+            place = Spot(
+                (*spot.keys, key), self.schema.access(of.model, spot.access, attribute), (*spot.pattern, key)
+            )
+            parts[key] = self.field(inner, scope, place, attribute in required, attribute)
+        order = self.observed.order(spot.pattern)
+        keys = sorted(parts, key=lambda key: order.index(key) if key in order else len(order))
+        value = {key: parts[key].value for key in keys if parts[key].value is not NOTHING}
+        return _merged([parts[key] for key in keys], value)
+
+    def field(
+        self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str
+    ) -> Filled:
+        """One field: an answer, then certain facts, then a constant of the team, then likely facts, then its default."""
+        if spot.dotted in self.answers:
+            return Filled(self.answers[spot.dotted])
+        options, nullable = self.schema.options(of)
+        if spot.dotted in self.refused:
+            return Filled() if not required else self._lacking(of, spot)
+        certain = self._best(options, scope, spot, attribute, STRONG)
+        if certain is not None and not certain.missing and self._wanted(certain, of, spot, required):
+            return certain
+        constant = (
+            NOTHING
+            if _known_absent(scope, spot, attribute)
+            else self.observed.constant(spot.pattern, least=1 if required else 2)
+        )
+        if constant is not NOTHING and (required or self.observed.always(spot.pattern)):
+            return Filled(constant, learnt=(spot.dotted,))
+        likely = self._best(options, scope, spot, attribute, WEAK)
+        if likely is not None and not likely.missing and (required or self.observed.always(spot.pattern)):
+            return likely
+        if not required:
+            return Filled()
+        partial = certain or likely
+        if partial is not None and partial.facts and partial.missing:
+            return partial
+        if nullable:
+            return Filled(None)
+        found = self._required(options, scope, spot)
+        return found or self._lacking(of, spot)
+
+    def _lacking(self, of: Json, spot: Spot) -> Filled:
+        return Filled(
+            missing=(Missing(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),)
+        )
+
+    def _wanted(self, filled: Filled, of: Json, spot: Spot, required: bool) -> bool:
+        """An optional field is written where neighbours write it, or where it says other than its default."""
+        return (
+            required
+            or bool(filled.placed)
+            or self.observed.always(spot.pattern)
+            or (
+                filled.value != of.get("default", NOTHING)
+                and not (filled.value in ([], {}) and "default" not in of)
+            )
+        )
+
+    def _best(
+        self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
+    ) -> Filled | None:
+        found = [
+            filled
+            for option in options
+            if (filled := self._option(option, scope, spot, attribute, least)) is not None
+        ]
+        return max(found, key=lambda filled: filled.rank, default=None)
+
+    def _option(
+        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
+    ) -> Filled | None:
+        kind = of.schema.get("type")
+        if of.model in self.schema.roots:
+            inner = Resolved({k: v for k, v in of.schema.items() if k != "title"}, "")
+            return self._option(inner, scope, replace(spot, access=f"{spot.access}.root"), attribute, least)
+        if kind == "object" and of.schema.get("properties"):
+            return self._section(of, scope, spot, attribute, least)
+        if kind == "object":
+            return self._collection(of, scope, spot, attribute, least)
+        if kind == "array":
+            return self._collection(of, scope, spot, attribute, least) or self._scalar(
+                of, scope, spot, attribute, least
+            )
+        return self._scalar(of, scope, spot, attribute, least)
+
+    def _section(
+        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
+    ) -> Filled | None:
+        """A nested model: the section of facts that has its name, else more of the same record."""
+        section = _named(scope[0].sections, attribute, spot, least)
+        if section is None:
+            collection = _named(scope[0].collections, attribute, spot, least)
+            section = _as_section(collection) if collection is not None else None
+        inner = (section, *scope) if section is not None else scope
+        filled = self.object(of, inner, spot)
+        return filled if section is not None or filled.facts else None
+
+    def _collection(
+        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
+    ) -> Filled | None:
+        named = _named(scope[0].collections, attribute, spot, least)
+        if named is None:
+            return None
+        every = [
+            c for c in scope[0].collections if best_similarity(attribute, c.names, spot.context) >= STRONG
+        ] or [named]
+        found = [
+            filled for collection in every if (filled := self._items(of, collection, scope, spot)) is not None
+        ]
+        return max(found, key=lambda filled: filled.rank, default=None)
+
+    def _items(
+        self, of: Resolved, collection: Collection, scope: tuple[Record, ...], spot: Spot
+    ) -> Filled | None:
+        """All items of a collection, as a list or as a mapping by key."""
+        is_list = of.schema.get("type") == "array"
+        inner = of.schema.get("items" if is_list else "additionalProperties", {})
+        parts: list[Filled] = []
+        for index, (key, record) in enumerate(collection.items.items()):
+            filled = self._item(
+                inner if isinstance(inner, dict) else {},
+                collection,
+                key,
+                (record, *scope),
+                spot.item(index if is_list else key),
+            )
+            if filled is None:
+                return None
+            parts.append(filled)
+        values = [part.value for part in parts]
+        return _merged(parts, values if is_list else dict(zip(collection.items, values, strict=True)))
+
+    def _item(
+        self, of: Json, collection: Collection, key: str, scope: tuple[Record, ...], spot: Spot
+    ) -> Filled | None:
+        options, _ = self.schema.options(of)
+        models = [option for option in options if option.schema.get("properties")]
+        if models:
+            return max(
+                (self.object(option, scope, spot) for option in models), key=lambda filled: filled.rank
+            )
+        for option in options:
+            for fact in self._representatives(collection, key, scope[0], spot):
+                value = convert(fact.value, option.schema, spot.name, self.observed.values(spot.pattern))
+                if value is not NOTHING and value is not None:
+                    return _placed(fact, value, spot)
+        return None
+
+    def _representatives(self, collection: Collection, key: str, record: Record, spot: Spot) -> list[Fact]:
+        """What stands for an item where one value is wanted: in a list its name, unless neighbours or the field say otherwise."""
+        stands = [fact for name in collection.stands_for if (fact := record.fact(name)) is not None]
+        if isinstance(spot.keys[-1], str):
+            return stands
+        seen = [str(value) for value in self.observed.values(spot.pattern)]
+        located = (
+            any("/" in value or "." in value for value in seen)
+            if seen
+            else best_similarity(spot.name, ("paths", "locations", "uris", "source_paths", "input_paths"))
+            >= STRONG
+        )
+        return stands if located else [Fact(key, ("name",))]
+
+    def _scalar(
+        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
+    ) -> Filled | None:
+        if "const" in of.schema:
+            return Filled(of.schema["const"])
+        seen = self.observed.values(spot.pattern)
+        for depth, record in enumerate(scope):
+            bar = least if depth == 0 else max(least, STRONG)
+            ranked = sorted(
+                (
+                    (score, -index, fact)
+                    for index, fact in enumerate(record.facts)
+                    if (score := _score(fact, attribute, spot)) >= bar
+                ),
+                key=lambda item: item[:2],
+                reverse=True,
+            )
+            for _, _, fact in ranked:
+                if fact.value is None:
+                    continue
+                value = convert(fact.value, of.schema, attribute, seen)
+                if value is not NOTHING:
+                    return _placed(fact, value, spot)
+            if ranked:
+                return None
+        return None
+
+    def _required(self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot) -> Filled | None:
+        """A required part with an unusual name: the only collection or section whose facts fill it without a gap."""
+        found: list[Filled] = []
+        for option in options:
+            if option.schema.get("properties"):
+                inner = self.object(option, scope, spot)
+                if inner.missing:
+                    return inner
+                found.append(inner)
+            elif option.schema.get("type") in ("array", "object"):
+                kind = option.schema.get("items") or option.schema.get("additionalProperties") or {}
+                if any(inner.schema.get("properties") for inner in self.schema.options(kind)[0]):
+                    found += [
+                        filled
+                        for collection in scope[0].collections
+                        if (filled := self._items(option, collection, scope, spot)) is not None
+                        and filled.facts
+                    ]
+        whole = sorted((filled for filled in found if not filled.missing), key=lambda filled: filled.rank)
+        return whole[-1] if whole and (len(whole) == 1 or whole[-1].rank > whole[-2].rank) else None
+
+
+def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
+    """Whether an item of a collection is known to have no such value; what other items have is then no guide."""
+    return len(scope) > 1 and any(
+        fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG
+        for fact in scope[0].facts
+    )
+
+
+def _score(fact: Fact, attribute: str, spot: Spot) -> float:
+    return max(
+        best_similarity(attribute, fact.names, spot.context),
+        _PERHAPS * best_similarity(attribute, fact.perhaps, spot.context),
+    )
+
+
+def _named(known: tuple[Any, ...], attribute: str, spot: Spot, least: float) -> Any:
+    """The section or collection that has the field's name."""
+    scored = [
+        (best_similarity(attribute, item.names, spot.context), -index, item)
+        for index, item in enumerate(known)
+    ]
+    best = max(scored, key=lambda item: item[:2], default=None)
+    return best[2] if best is not None and best[0] >= least else None
+
+
+def _as_section(collection: Collection) -> Record:
+    """A model with one field per item: each item is a section, and its main fact goes by the item's key."""
+    facts = [
+        Fact(fact.value, (key,), key=fact.key)
+        for key, record in collection.items.items()
+        if (fact := record.fact(collection.stands_for[0])) is not None
+    ]
+    return Record(
+        collection.names,
+        tuple(facts),
+        tuple(replace(record, names=(key,)) for key, record in collection.items.items()),
+    )
+
+
+def _placed(fact: Fact, value: Any, spot: Spot) -> Filled:
+    return Filled(value, {fact.key: spot} if fact.key else {}, 1)
+
+
+def _merged(parts: list[Filled], value: Any) -> Filled:
+    placed: dict[str, Spot] = {}
+    for part in parts:
+        for key, spot in part.placed.items():
+            placed.setdefault(key, spot)
+    return Filled(
+        value,
+        placed,
+        sum(part.facts for part in parts),
+        tuple(m for part in parts for m in part.missing),
+        tuple(path for part in parts for path in part.learnt),
+    )

@@ -1,0 +1,102 @@
+"""A document as YAML text, laid out as the neighbouring files are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+
+from palmette.engine.actor import TextFile
+
+
+class Layout(NamedTuple):
+    """The habits of a team's YAML files."""
+
+    indent_lists: bool = True
+    """Whether the dash of a list is indented below its key."""
+    flow_lists: bool = True
+    """Whether short lists of scalars stand on one line."""
+    flow_items: bool = False
+    """Whether the mappings in a list stand on one line each."""
+    start_marker: bool = False
+    indent: int = 2
+
+
+def layout_of(files: Sequence[TextFile]) -> Layout:
+    """The habits that the files show; plain ones where they show none."""
+    nodes = [node for file in files for node in _nodes(file.text)]
+    lists = [node for node in nodes if isinstance(node, yaml.SequenceNode) and node.value]
+    scalars = [n for n in lists if all(isinstance(item, yaml.ScalarNode) for item in n.value)]
+    indented = [
+        item.value[0].start_mark.column - 2 > key.start_mark.column
+        for node in nodes
+        if isinstance(node, yaml.MappingNode)
+        for key, item in node.value
+        if isinstance(item, yaml.SequenceNode) and item.value and not item.flow_style
+    ]
+    indents = [
+        item.value[0][0].start_mark.column - key.start_mark.column
+        for node in nodes
+        if isinstance(node, yaml.MappingNode)
+        for key, item in node.value
+        if isinstance(item, yaml.MappingNode) and item.value and not item.flow_style
+    ]
+    items = [item for node in lists for item in node.value if isinstance(item, yaml.MappingNode)]
+    return Layout(
+        indent_lists=not indented or sum(indented) * 2 >= len(indented),
+        flow_lists=not scalars or sum(bool(node.flow_style) for node in scalars) * 2 >= len(scalars),
+        flow_items=bool(items) and sum(bool(node.flow_style) for node in items) * 2 > len(items),
+        start_marker=bool(files) and all(file.text.lstrip().startswith("---") for file in files),
+        indent=max(set(indents), key=indents.count) if indents and 2 <= max(indents) <= 8 else 2,
+    )
+
+
+def _nodes(text: str) -> Iterator[yaml.Node]:
+    try:
+        waiting = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    except yaml.YAMLError:
+        return
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            continue
+        yield node
+        if isinstance(node, yaml.MappingNode):
+            waiting += [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+
+
+def write_yaml(value: Any, layout: Layout, width: int = 100) -> str:
+    """`value` as a YAML document."""
+
+    class Dumper(yaml.SafeDumper):
+        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+            super().increase_indent(flow, indentless and not layout.indent_lists)
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+        short = layout.flow_lists and all(not isinstance(item, list | dict) for item in data)
+        node = dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=short or not data)
+        for item in node.value:
+            if isinstance(item, yaml.MappingNode) and layout.flow_items:
+                item.flow_style = True
+        return node
+
+    Dumper.add_representer(list, represent_list)
+    return str(
+        yaml.dump(
+            value,
+            Dumper=Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            width=width,
+            indent=layout.indent,
+            default_flow_style=False,
+            explicit_start=layout.start_marker,
+            encoding=None,
+        )
+    )

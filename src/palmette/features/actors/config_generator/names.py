@@ -1,0 +1,90 @@
+"""How a configuration field's name is matched with what a fact is usually called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+STRONG = 0.9
+"""From here on, a name says what the field holds."""
+WEAK = 0.6
+"""From here on, a name may mean it, if nothing speaks against it."""
+
+_SHORT = {
+    "desc": "description",
+    "descr": "description",
+    "fmt": "format",
+    "src": "source",
+    "dst": "destination",
+    "dest": "destination",
+    "col": "column",
+    "cols": "column",
+    "tbl": "table",
+    "ts": "timestamp",
+    "fv": "view",
+    "agg": "aggregation",
+    "dt": "date",
+    "pk": "key",
+    "tz": "timezone",
+    "dir": "directory",
+    "docs": "doc",
+    "ids": "id",
+    "func": "function",
+    "expr": "expression",
+    "cutoff": "cutoff",
+    "spec": "spec",
+}
+_NOISE = frozenset(
+    {"column", "field", "value", "the", "of", "list", "config", "spec", "def", "definition", "settings"}
+)
+
+
+def tokens(name: str) -> tuple[str, ...]:
+    """Words of a snake, kebab or camel-case name, singular and written out.
+
+    >>> tokens("eventTimeCols")
+    ('event', 'time', 'column')
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    words = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
+    return tuple(_singular(_SHORT.get(word, word)) for word in words)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "as")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:
+    """How surely a field `name` is what is called `known`, from 0 to 1; `context` are words of the enclosing section.
+
+    >>> similarity("eventTimeColumn", "event_time")
+    0.95
+    """
+    left, right = tokens(name), tokens(known)
+    if left == right or "".join(left) == "".join(right):
+        return 1.0
+    ignored = _NOISE | {word for item in context for word in tokens(item)}
+    left_bare, right_bare = _without(left, ignored), _without(right, ignored)
+    if left_bare and left_bare == right_bare:
+        return 0.95
+    if left_bare and set(left_bare) == set(right_bare):
+        return STRONG
+    common, union = set(left_bare) & set(right_bare), set(left_bare) | set(right_bare)
+    return 0.85 * len(common) / len(union) if union else 0.0
+
+
+def _without(words: Sequence[str], ignored: Iterable[str]) -> tuple[str, ...]:
+    dropped = set(ignored)
+    return tuple(word for word in words if word not in dropped)
+
+
+def best_similarity(name: str, known: Sequence[str], context: Iterable[str] = ()) -> float:
+    """The highest similarity with any of the names; among equals the earlier names count a little more."""
+    context = tuple(context)
+    return max(
+        (similarity(name, item, context) - 0.001 * index for index, item in enumerate(known)), default=0.0
+    )

@@ -1,0 +1,80 @@
+"""What the neighbouring configurations have in common: constants of the team, order of keys, spelling of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from palmette.engine.actor import TextFile
+
+Pattern = tuple[str, ...]
+"""Keys from the top of a document; `*` stands for every item of a list or mapping."""
+
+ANY: Final = "*"
+NOTHING: Final = object()
+"""Where None would be a value."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The parsed neighbouring documents."""
+
+    documents: tuple[Any, ...] = ()
+
+    @classmethod
+    def read(cls, files: Sequence[TextFile]) -> Observed:
+        found = []
+        for file in files:
+            try:
+                found.append(yaml.safe_load(file.text))
+            except yaml.YAMLError:
+                continue
+        return cls(tuple(document for document in found if isinstance(document, dict)))
+
+    def values(self, pattern: Pattern) -> list[Any]:
+        """All values at `pattern`, over all documents."""
+        return [
+            value for document in self.documents for value in _at(document, pattern) if value is not NOTHING
+        ]
+
+    def always(self, pattern: Pattern) -> bool:
+        """Whether the key is written wherever it could be."""
+        found = [value for document in self.documents for value in _at(document, pattern)]
+        return bool(found) and all(value is not NOTHING for value in found)
+
+    def constant(self, pattern: Pattern, least: int = 2) -> Any:
+        """The value that is the same everywhere, seen at least `least` times in different documents, or NOTHING."""
+        seen = [list(_at(document, pattern)) for document in self.documents]
+        flat = [value for values in seen for value in values]
+        if len([values for values in seen if values]) < least or not flat or any(v is NOTHING for v in flat):
+            return NOTHING
+        return flat[0] if all(value == flat[0] for value in flat) else NOTHING
+
+    def order(self, pattern: Pattern) -> list[str]:
+        """Keys of the mappings at `pattern` in the order in which neighbours write them."""
+        keys: list[str] = []
+        for value in sorted(self.values(pattern), key=lambda v: -len(v) if isinstance(v, dict) else 0):
+            for key in value if isinstance(value, dict) else ():
+                if key not in keys:
+                    keys.append(str(key))
+        return keys
+
+
+def _at(value: Any, pattern: Pattern) -> Iterator[Any]:
+    """Values at `pattern`; NOTHING where the last key is absent."""
+    if not pattern:
+        yield value
+        return
+    head, rest = pattern[0], pattern[1:]
+    if head == ANY:
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for item in items:
+            yield from _at(item, rest)
+    elif isinstance(value, dict):
+        if head in value:
+            yield from _at(value[head], rest)
+        elif not rest:
+            yield NOTHING

@@ -1,0 +1,71 @@
+"""Writes a view's configuration by rules: a pure function of facts, the team's schema and its other configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from palmette.engine.actor import TextFile
+from palmette.features.actors.config_generator.facts import Record
+from palmette.features.actors.config_generator.filling import Missing, fill
+from palmette.features.actors.config_generator.layout import layout_of, write_yaml
+from palmette.features.actors.config_generator.observed import Observed
+from palmette.features.actors.config_generator.schema import TeamSchema
+from palmette.features.artefacts import Config
+from palmette.features.spec.view import View
+
+
+@dataclass(frozen=True)
+class Written:
+    """A configuration, and what it still lacks."""
+
+    config: Config
+    missing: tuple[Missing, ...] = ()
+    learnt: tuple[str, ...] = ()
+    """Dotted paths of values taken over from neighbouring configurations."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known beside the facts: the team's other configurations, and what came of earlier attempts."""
+
+    files: Sequence[TextFile] = ()
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    """What a person said about fields that nothing else fits, by dotted path."""
+    refused: frozenset[str] = frozenset()
+    """Dotted paths whose value by rules the class refused."""
+
+
+def write_config(
+    view: View, facts: Record, schema: TeamSchema, known: Known, path: str, width: int = 100
+) -> Written:
+    """The view's configuration at `path` (with `{view}`), in the order and layout of its neighbours."""
+    filled = fill(schema, facts, Observed.read(known.files), known.answers, known.refused)
+    text = write_yaml(filled.value, layout_of(known.files), width)
+    config = Config(
+        file=TextFile(path=path.replace("{view}", view.name), text=text),
+        class_name=schema.class_name,
+        accessors={key: spot.access for key, spot in sorted(filled.placed.items())},
+        places={key: spot.keys for key, spot in sorted(filled.placed.items())},
+    )
+    return Written(config, filled.missing, filled.learnt)
+
+
+def with_values(config: Config, values: Mapping[str, str]) -> TextFile:
+    """The configuration with other values for some facts, e.g. the sample's paths for a trial run.
+
+    Facts that the configuration does not hold are passed over.
+    """
+    document = yaml.safe_load(config.file.text)
+    for fact, value in values.items():
+        keys = config.places.get(fact, ())
+        if not keys:
+            continue
+        inner = document
+        for key in keys[:-1]:
+            inner = inner[key]
+        inner[keys[-1]] = value
+    return TextFile(path=config.file.path, text=write_yaml(document, layout_of([config.file])))

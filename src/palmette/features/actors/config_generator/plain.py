@@ -1,0 +1,83 @@
+"""Configurations of a team without a Pydantic class: plain mappings, shaped as the neighbouring files are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from palmette.engine.actor import TextFile
+from palmette.features.actors.config_generator.observed import Observed
+from palmette.features.actors.config_generator.schema import Json, TeamSchema
+
+_SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+PLAIN: Json = {
+    "type": "object",
+    "required": ["feature_view", "entity_keys", "sources", "output"],
+    "properties": {
+        "feature_view": {"type": "string"},
+        "description": {"type": "string"},
+        "owner": {"type": "string"},
+        "entity_keys": {"type": "array", "items": {"type": "string"}},
+        "timezone": {"type": "string", "default": "UTC"},
+        "sources": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "required": ["location", "format"],
+                "properties": {
+                    "location": {"type": "string"},
+                    "format": {"type": "string", "default": "table"},
+                },
+            },
+        },
+        "output": {
+            "type": "object",
+            "required": ["location", "format"],
+            "properties": {
+                "location": {"type": "string"},
+                "format": {"type": "string"},
+                "partition_by": {"type": "string"},
+            },
+        },
+    },
+}
+"""What is written where nothing shows another shape. `location` is a path, or a name in the catalogue where `format`
+is `table`."""
+
+
+def plain_schema(files: Sequence[TextFile]) -> TeamSchema:
+    """The shape that the files share, or `PLAIN` where there are none."""
+    documents = list(Observed.read(files).documents)
+    return TeamSchema("", _shape(documents) if documents else PLAIN)
+
+
+def _shape(values: list[Any]) -> dict[str, Any]:
+    """The JSON Schema that all the values fit; an empty one where they have nothing in common."""
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(value, dict) for value in present):
+        return _mapping(present)
+    if present and all(isinstance(value, list) for value in present):
+        return {"type": "array", "items": _shape([item for value in present for item in value])}
+    kinds = {_SCALARS.get(type(value), "") for value in present}
+    if kinds == {"integer", "number"}:
+        kinds = {"number"}
+    return {"type": kinds.pop()} if len(kinds) == 1 and "" not in kinds else {}
+
+
+def _mapping(values: list[dict[str, Any]]) -> dict[str, Any]:
+    """Fixed keys where most documents share them; otherwise the keys are data and the values one shape."""
+    keys = [key for value in values for key in value]
+    shared = [key for key in dict.fromkeys(keys) if all(key in value for value in values)]
+    items = [item for value in values for item in value.values()]
+    if not shared and len(values) > 1 and keys:
+        return {"type": "object", "additionalProperties": _shape(items)}
+    if len(items) > 1 and len(shared) * 2 < len(set(keys)) and all(isinstance(item, dict) for item in items):
+        return {"type": "object", "additionalProperties": _shape(items)}
+    return {
+        "type": "object",
+        "required": shared,
+        "properties": {
+            key: _shape([value[key] for value in values if key in value]) for key in dict.fromkeys(keys)
+        },
+    }

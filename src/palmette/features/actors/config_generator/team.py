@@ -1,0 +1,231 @@
+"""The team's configuration class: found in the syntax trees, described and tried out in the sandbox."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from palmette.engine.actor import TextFile
+from palmette.features.actors.config_generator.schema import TeamSchema
+from palmette.features.artefacts import Config, Conventions
+from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
+from palmette.features.repository.neighbours import find_neighbours
+from palmette.sandbox import Limits, Sandbox
+
+_PROGRAM = Path(__file__).with_name("team_program.py")
+_SECONDS = 60.0
+_MOST_CANDIDATES = 5
+
+
+class TeamAnswer(NamedTuple):
+    """What the sandboxed program said."""
+
+    answer: Mapping[str, Any]
+    failure: str = ""
+    """Why there is no answer; empty when there is one."""
+    trace: str = ""
+
+
+class TeamCode:
+    """The team's package, loaded in the sandbox only."""
+
+    def __init__(self, sandbox: Sandbox, root: Path, workspace: Path) -> None:
+        self._sandbox = sandbox
+        self._root = root
+        self._workspace = workspace
+
+    def describe(self, class_name: str, documents: Sequence[TextFile]) -> TeamAnswer:
+        return self._ask(
+            {"ask": "describe", "class": class_name, "documents": {f.path: f.text for f in documents}}
+        )
+
+    def parse(self, config: Config) -> TeamAnswer:
+        """`value` (the dump) and `facts` (the accessors' values), or `errors`."""
+        return self._ask(
+            {
+                "ask": "parse",
+                "class": config.class_name,
+                "text": config.file.text,
+                "accessors": config.accessors,
+            }
+        )
+
+    def _ask(self, request: Mapping[str, Any]) -> TeamAnswer:
+        folder = self._workspace / "team"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        shutil.copyfile(_PROGRAM, folder / "program.py")
+        roots = [str(self._root / part) for part in Checkout(self._root).python_roots]
+        result = self._sandbox.run(
+            (sys.executable, "-B", "program.py"),
+            cwd=folder,
+            limits=Limits(seconds=_SECONDS),
+            env={"PYTHONPATH": ":".join(roots)},
+        )
+        try:
+            answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return TeamAnswer(
+                {},
+                f"the team's code ended without an answer (exit status {result.exit_code})",
+                result.stderr[-3000:],
+            )
+        return TeamAnswer(answer, str(answer.get("failure", "")), str(answer.get("trace", "")))
+
+
+def neighbouring_configs(checkout: Checkout, conventions: Conventions, own: str) -> tuple[TextFile, ...]:
+    """The other files that the pattern of configurations fits; `own` is the path of the one to be written."""
+    before, _, after = conventions.config_path.partition("{view}")
+    if not after:
+        return ()
+    after_path = after.replace("{view}", "*")
+    found = [
+        path
+        for path in checkout.paths
+        if path != own and path.startswith(before) and _fits(path.removeprefix(before), after_path)
+    ]
+    return tuple(TextFile(path=path, text=checkout.text(path)) for path in found)
+
+
+def _fits(rest: str, after: str) -> bool:
+    if "*" in after:
+        parts = rest.split("/")
+        wanted = after.lstrip("/").replace("*", parts[0])
+        return "/".join(parts[1:]) == wanted
+    name = rest.removesuffix(after)
+    return rest.endswith(after) and bool(name) and "/" not in name
+
+
+def find_schema(
+    code: TeamCode, checkout: Checkout, configured: str | None, documents: Sequence[TextFile]
+) -> tuple[TeamSchema | None, TeamAnswer | None]:
+    """The class that views are configured with, described; without one, None.
+
+    A class named in the run file counts, whatever happens; of those found, the first that most neighbouring
+    documents parse into. The answer is given when a named class cannot be described.
+    """
+    names = [configured] if configured else candidates(checkout)[:_MOST_CANDIDATES]
+    described: list[tuple[int, TeamSchema]] = []
+    for name in names:
+        said = code.describe(name, documents)
+        if said.failure:
+            if configured:
+                return None, said
+            continue
+        refused = len(said.answer["refused"])
+        if documents and refused == len(documents) and not configured:
+            continue
+        described.append(
+            (
+                refused,
+                TeamSchema(
+                    class_name=name,
+                    schema=said.answer["schema"],
+                    aliases=said.answer["aliases"],
+                    roots=frozenset(said.answer["roots"]),
+                    mappings=frozenset(said.answer["mappings"]),
+                ),
+            )
+        )
+    return min(described, key=lambda item: item[0])[1] if described else None, None
+
+
+def candidates(checkout: Checkout) -> list[str]:
+    """Pydantic classes that could be a view's configuration, the likeliest first, as `module:Class`.
+
+    Likely: what scripts annotate their `config` with; then classes that parse documents; then names that say so.
+    """
+    models = _models(checkout)
+    held = {name for module, node in models.values() for name in _held(node)}
+    votes: Counter[str] = Counter()
+    for neighbour in find_neighbours(checkout):
+        for function in neighbour.module.functions:
+            for parameter in function.parameters:
+                target = _resolve(checkout, neighbour.module, parameter.annotation)
+                votes[target] += 10 * (target in models)
+    for module in checkout.modules:
+        for call in called_names(module.tree):
+            owner, _, method = call.rpartition(".")
+            if method in (
+                "model_validate",
+                "parse_obj",
+                "model_validate_json",
+                "from_yaml",
+                "from_file",
+                "load",
+            ):
+                votes[_resolve(checkout, module, owner)] += 5
+    for name, (_, node) in models.items():
+        votes[name] += 2 * any(word in node.name for word in ("Config", "Settings", "Spec")) + 2 * (
+            node.name not in held
+        )
+        votes[name] += 2 * any(word in node.name for word in ("View", "Feature", "Job"))
+    likely = [(count, name) for name, count in votes.items() if name in models and count >= 4]
+    return [
+        name.rpartition(".")[0] + ":" + models[name][1].name
+        for _, name in sorted(likely, key=lambda item: (-item[0], item[1]))
+    ]
+
+
+def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
+    """Classes that descend from a Pydantic model, by dotted name."""
+    classes = {
+        f"{module.name}.{node.name}": (module, node)
+        for module in checkout.modules
+        if not module.is_test
+        for node in module.classes
+    }
+    found: dict[str, tuple[Module, ast.ClassDef]] = {}
+    grown = True
+    while grown:
+        grown = False
+        for name, (module, node) in classes.items():
+            bases = {_resolve(checkout, module, dotted_name(base)) for base in node.bases}
+            pydantic = any(
+                base.endswith((".BaseModel", ".BaseSettings", ".RootModel")) and base.startswith("pydantic")
+                for base in bases
+            )
+            if name not in found and (pydantic or bases & set(found)):
+                found[name] = (module, node)
+                grown = True
+    return found
+
+
+def _held(node: ast.ClassDef) -> set[str]:
+    """Names in the annotations of a class's fields."""
+    annotations = [source_of(item.annotation) for item in node.body if isinstance(item, ast.AnnAssign)]
+    return {
+        name.id for text in annotations for name in ast.walk(_expression(text)) if isinstance(name, ast.Name)
+    }
+
+
+def _expression(text: str) -> ast.AST:
+    try:
+        return ast.parse(text, mode="eval")
+    except SyntaxError:
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _resolve(checkout: Checkout, module: Module, name: str) -> str:
+    """The dotted name that a local name stands for in a module, re-exports followed."""
+    head, _, rest = name.partition(".")
+    target = module.imports.get(head, f"{module.name}.{head}")
+    dotted = f"{target}.{rest}" if rest else target
+    for _ in range(5):
+        owner, _, attribute = dotted.rpartition(".")
+        home = next((candidate for candidate in checkout.modules if candidate.name == owner), None)
+        if (
+            home is None
+            or attribute not in home.imports
+            or any(node.name == attribute for node in home.classes)
+        ):
+            break
+        dotted = home.imports[attribute]
+    return dotted
