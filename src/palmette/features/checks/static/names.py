@@ -94,6 +94,7 @@ def unknown_columns(source: Source) -> Iterator[Finding]:
         for keyword in node.keywords
         if keyword.arg
     }
+    made |= {name for _, text in sql_texts(source) for name in re.findall(r"(?i)\bas\s+`?(\w+)", text)}
     if any(isinstance(node, ast.JoinedStr) for node in ast.walk(source.tree)):
         made |= _made_by_pattern(source, {name for _, name in reads})
     for node, name in reads:

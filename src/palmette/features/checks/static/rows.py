@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from palmette.features.checks.static.finding import Finding
 from palmette.features.checks.static.source import Source, called, is_spark_function
@@ -135,66 +136,60 @@ def _order_does_not_matter(source: Source, node: ast.Call) -> bool:
     return any(called(item) in ("array_sort", "sort_array") for item in ast.walk(source.function_of(node)))
 
 
+class _Order(NamedTuple):
+    """What rows are set apart by, and what they are ordered by within that."""
+
+    within: frozenset[str]
+    by: frozenset[str]
+
+
 def tied_orders(source: Source) -> Iterator[Finding]:
     """Ties in an order are broken by chance: end it with the keys."""
     unique = _unique_sets(source)
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Call) or not is_spark_function(source, node):
             continue
+        order = None
         if called(node) in _POSITIONAL and (window := _window_of(source, node)) is not None:
-            columns = _window_columns(source, window)
+            order = _order_of(source, window)
         elif called(node) in ("max_by", "min_by") and len(node.args) == 2:
-            columns = _plain_columns(source, node.args[1])
-            columns = columns and columns | set(source.view.grain)
-        else:
-            continue
-        if columns and not any(keys <= columns for keys in unique):
-            yield Finding(
-                "tied-order",
-                node,
-                f"{called(node)}() over an order by {sorted(columns)} that can have ties; "
-                "end the order with the table's keys",
-            )
+            order = _Order(frozenset(source.view.grain), _plain_columns(source, node.args[1]))
+        if order and order.by and not any(_decides(order, keys) for keys in unique):
+            message = f"{called(node)}() over an order by {sorted(order.by)} can have ties; end it with the table's keys"
+            yield Finding("tied-order", node, message)
 
 
-def _unique_sets(source: Source) -> list[set[str]]:
+def _decides(order: _Order, keys: frozenset[str]) -> bool:
+    """Whether the order is unique where `keys` identify a row; what sets rows apart cannot identify them as well."""
+    return keys <= order.within | order.by and not keys <= order.within
+
+
+def _unique_sets(source: Source) -> list[frozenset[str]]:
     """Column sets that identify a row: keys of the tables, and whatever the script itself groups by."""
-    sets = [set(table.keys) for table in source.view.tables.values() if table.kind in ("event", "dimension")]
-    sets += [
-        set(table.keys) | {time}
-        for table in source.view.tables.values()
-        if (time := table.event_time or table.valid_from) and table.kind in ("snapshot", "scd2")
-    ]
+    sets = []
+    for table in source.view.tables.values():
+        time = (table.event_time or table.valid_from) if table.kind in ("snapshot", "scd2") else None
+        sets.append(frozenset({*table.keys, time} if time else table.keys))
     for node in ast.walk(source.tree):
-        if (
-            called(node) in ("groupBy", "groupby", "dropDuplicates")
-            and isinstance(node, ast.Call)
-            and (names := set(source.literals(node)) - _receiver_literals(source, node))
-        ):
-            sets.append(names)
+        if called(node) in ("groupBy", "groupby", "dropDuplicates") and isinstance(node, ast.Call):
+            names = frozenset(name for argument in node.args for name in source.literals(argument))
+            sets += [names] if names else []
     return sets
 
 
-def _receiver_literals(source: Source, node: ast.Call) -> set[str]:
-    inside = {name for argument in node.args for name in source.literals(argument)}
-    return set(source.literals(node.func)) - inside
-
-
-def _window_columns(source: Source, window: ast.expr) -> set[str]:
-    """Columns that the window partitions and orders by; empty when that cannot be read."""
-    columns: set[str] = set()
-    ordered = False
+def _order_of(source: Source, window: ast.expr) -> _Order | None:
+    """How the window orders rows; None when that cannot be read or it has no order."""
+    found: dict[str, frozenset[str]] = {}
     for call in source.chain(window):
         if called(call) in ("partitionBy", "orderBy"):
-            ordered = ordered or called(call) == "orderBy"
-            for argument in call.args:
-                if not (names := _plain_columns(source, argument)):
-                    return set()
-                columns |= names
-    return columns if ordered else set()
+            parts = [_plain_columns(source, argument) for argument in call.args]
+            if not all(parts):
+                return None
+            found[called(call)] = frozenset().union(*parts)
+    return _Order(found.get("partitionBy", frozenset()), found["orderBy"]) if "orderBy" in found else None
 
 
-def _plain_columns(source: Source, node: ast.expr) -> set[str]:
+def _plain_columns(source: Source, node: ast.expr) -> frozenset[str]:
     """Column names in an expression; empty when part of it is unknown."""
     node = node.value if isinstance(node, ast.Starred) else node
     value = source.value_of(node)
@@ -205,7 +200,7 @@ def _plain_columns(source: Source, node: ast.expr) -> set[str]:
         and not _is_callee(source, item)
         for item in ast.walk(value)
     )
-    return set() if unknown else {name.split(".")[-1] for name in source.literals(value)}
+    return frozenset() if unknown else frozenset(name.split(".")[-1] for name in source.literals(value))
 
 
 def _is_callee(source: Source, name: ast.Name) -> bool:

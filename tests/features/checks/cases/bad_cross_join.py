@@ -1,0 +1,10 @@
+# expect: cross-join
+from datetime import datetime
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
+    orders = tables["orders"].where(F.col("ordered_at") < F.lit(as_of))
+    return orders.crossJoin(tables["customers"])

@@ -1,0 +1,11 @@
+# expect: io-in-transform
+from datetime import datetime
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
+    orders = tables["orders"].where(F.col("ordered_at") < F.lit(as_of))
+    spark = orders.sparkSession
+    return orders.join(spark.read.parquet("customers"), "customer_id", "left")

@@ -1,0 +1,12 @@
+# expect: forbidden-import
+from datetime import datetime
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
+    orders = tables["orders"].where(F.col("ordered_at") < F.lit(as_of))
+    import requests
+
+    return orders.withColumn("rate", F.lit(requests.get("https://example.org").json()))
