@@ -20,6 +20,7 @@ from palmette.engine.actor import (
     Violation,
 )
 from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.drawing import draw
 from palmette.engine.events import Entry, Event, Spend
 from palmette.engine.human import ConsoleHuman, Human, NoHuman, ScriptedHuman
 from palmette.engine.journal import Journal, read_journal
@@ -81,6 +82,7 @@ __all__ = [
     "build_actors",
     "check_topology",
     "create",
+    "draw",
     "find_run",
     "fold",
     "lint",

@@ -132,6 +132,8 @@ class ActorSucceeded(Model):
     """Artefact to digest."""
     output: str
     verdict: Verdict
+    seconds: float
+    """Of the whole invocation, failed attempts included."""
 
 
 class ActorFailed(Model):
@@ -143,6 +145,8 @@ class ActorFailed(Model):
     inputs: dict[str, str]
     violations: tuple[Violation, ...]
     reason: str
+    seconds: float
+    """Of the whole invocation."""
 
 
 class ActorReused(Model):

@@ -58,6 +58,7 @@ class Invoker:
 
     def invoke(self, name: str) -> None:
         """Lets an actor attempt until it meets its criterion or gives up; journals either."""
+        begun = time.monotonic()
         state = self._recorder.state
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
@@ -67,10 +68,16 @@ class Invoker:
             outcome = self._fan_out(name, inputs, order)
         else:
             outcome = self._attempts(_Task(name, self._input(name, inputs), key, order))
+        seconds = time.monotonic() - begun
         if isinstance(outcome, _Failure):
             self._recorder.record(
                 ActorFailed(
-                    actor=name, key=key, inputs=inputs, violations=outcome.violations, reason=outcome.reason
+                    actor=name,
+                    key=key,
+                    inputs=inputs,
+                    violations=outcome.violations,
+                    reason=outcome.reason,
+                    seconds=seconds,
                 )
             )
         else:
@@ -82,6 +89,7 @@ class Invoker:
                     inputs=inputs,
                     output=outcome.output,
                     verdict=outcome.verdict,
+                    seconds=seconds,
                 )
             )
             self._store.publish(artefact, outcome.output)

@@ -3,7 +3,8 @@
 After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
 violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
 instruction. When nobody is left the human is asked one precise question; without an answer the run stops and
-says what was tried. Without a failure the next actor is the first, in the order of the data, that is not fresh.
+says what was tried. Without a failure the next actor is the first, in the order of the data,
+that is not fresh.
 """
 
 from __future__ import annotations

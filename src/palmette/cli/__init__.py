@@ -1,0 +1,142 @@
+"""The command line: thin, it calls the public API and reads the journal.
+
+A command is loaded when it is called, so that `palmette --help` stays quick; one that is not installed is not
+listed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+import tempfile
+import traceback
+from typing import NamedTuple, NoReturn
+
+import click
+
+from palmette.errors import DeveloperError, InputError, PalmetteError, nearest
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
+class _Command(NamedTuple):
+    place: str
+    """`module:attribute`."""
+    help: str
+
+
+COMMANDS = {
+    "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request."),
+    "check": _Command("palmette.cli.check:check", "Check a feature script against its specification."),
+    "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
+    "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),
+    "run": _Command("palmette.cli.run:run", "Run any topology."),
+    "runs": _Command("palmette.cli.runs:runs", "List the runs."),
+    "show": _Command("palmette.cli.show:show", "Show the steps, failures, artefacts and times of a run."),
+    "resume": _Command("palmette.cli.resume:resume", "Go on with a run, after editing its artefacts or not."),
+    "doctor": _Command(
+        "palmette.cli.doctor:doctor", "Say what is installed, what is missing, and how to get it."
+    ),
+}
+
+
+class _Commands(click.Group):
+    """Commands by name; their modules are imported only when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's parameter
+        return [name for name, command in COMMANDS.items() if _is_there(command)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = self.list_commands(ctx)
+        if cmd_name not in known:
+            hint = nearest(cmd_name, known)
+            raise click.UsageError(
+                f"There is no command {cmd_name!r}.{f' Did you mean {hint!r}?' if hint else ''}"
+            )
+        module, _, attribute = COMMANDS[cmd_name].place.partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="palmette")
+def cli() -> None:
+    """Machine-learning code that a team can merge: measured, and written along a topology you can read."""
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Runs one command and exits: 0 done, 2 input, 3 machine, 4 model, 5 forge, 6 stopped, 70 a bug."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in arguments
+    try:
+        cli.main(arguments, prog_name="palmette", standalone_mode=False)
+    except PalmetteError as error:
+        _report(error, as_json)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        _report_usage(error, as_json)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nInterrupted. A run that was under way goes on with: palmette resume latest", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
+        bug = _bug(error)
+        _report(bug, as_json)
+        sys.exit(bug.exit_code)
+    sys.exit(0)
+
+
+def _is_there(command: _Command) -> bool:
+    return importlib.util.find_spec(command.place.partition(":")[0]) is not None
+
+
+def _report(error: PalmetteError, as_json: bool) -> None:
+    if as_json:
+        problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
+        body = {
+            "code": error.code,
+            "message": error.message,
+            "remedy": error.remedy,
+            "problems": problems,
+            "exit_code": error.exit_code,
+        }
+        click.echo(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+    else:
+        click.echo(str(error), err=True)
+
+
+def _report_usage(error: click.ClickException, as_json: bool) -> None:
+    if as_json:
+        body = {
+            "code": "usage",
+            "message": error.format_message(),
+            "remedy": "See --help.",
+            "problems": [],
+            "exit_code": 2,
+        }
+        click.echo(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+    else:
+        error.show()
+
+
+def _bug(error: Exception) -> DeveloperError:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="palmette-", suffix=".trace", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(traceback.format_exc())
+    return DeveloperError(
+        f"palmette itself failed: {type(error).__name__}: {error}.",
+        f"The trace for a bug report is in {file.name!r}.",
+        code="bug",
+    )

@@ -1,0 +1,67 @@
+"""`palmette run`: runs any topology file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import JsonValue
+
+from palmette.cli.progress import Progress
+from palmette.cli.screen import json_option, print_json, print_result, result_json
+from palmette.documents import read_text
+from palmette.engine import new_run_folder, run_environment
+from palmette.errors import InputError, Problem
+
+
+@click.command()
+@click.argument("topology", type=click.Path(path_type=Path))
+@click.option(
+    "--given",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A given artefact: JSON, text, or @FILE (.json is read as JSON, anything else as text).",
+)
+@click.option(
+    "--planner", default="offline", show_default=True, help="Registered name, or `package.module:Class`."
+)
+@click.option("--human/--no-human", default=False, help="Whether questions are asked on the terminal.")
+@click.option("--seed", default=0, show_default=True)
+@json_option
+def run(topology: Path, given: tuple[str, ...], planner: str, human: bool, seed: int, as_json: bool) -> None:
+    """Run the TOPOLOGY file with its given artefacts."""
+    arguments: dict[str, JsonValue] = {
+        "topology": str(topology.absolute()),
+        "given": dict(_given(pair) for pair in given),
+        "planner": planner,
+        "human": human,
+        "seed": seed,
+    }
+    result = run_environment("topology", arguments, new_run_folder(topology.stem), Progress())
+    print_json(result_json(result)) if as_json else print_result(result)
+    result.raise_if_stopped()
+
+
+def _given(pair: str) -> tuple[str, Any]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--given")
+    if not value.startswith("@"):
+        try:
+            return name, json.loads(value)
+        except ValueError:
+            return name, value
+    path = Path(value[1:])
+    text = read_text(path)
+    if path.suffix != ".json":
+        return name, text
+    try:
+        return name, json.loads(text)
+    except ValueError as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        raise InputError(
+            [Problem("bad-json", f"The file is not JSON: {error}.", "Mend it.", file=str(path), line=line)]
+        ) from error

@@ -1,0 +1,158 @@
+"""`palmette show`: tells a run from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
+from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
+from palmette.engine import events as e
+from palmette.engine.runs import RunSummary, summarise
+
+
+@dataclass
+class Step:
+    """One decision and what came of it."""
+
+    number: int
+    actor: str
+    outcome: str = "unfinished"
+    attempts: int = 0
+    seconds: float = 0.0
+    note: str = ""
+    """The instruction or the question, if there was one."""
+    violations: list[Violation] = field(default_factory=list)
+
+
+def steps_of(entries: Iterable[Entry]) -> list[Step]:
+    """The steps of a run, in order."""
+    steps: list[Step] = []
+    for entry in entries:
+        event = entry.event
+        if isinstance(event, e.Decided | e.DecisionRefused):
+            steps.append(_decided(len(steps) + 1, event))
+        elif steps:
+            _continue(steps[-1], event)
+    return steps
+
+
+def _decided(number: int, event: e.Decided | e.DecisionRefused) -> Step:
+    if isinstance(event, e.DecisionRefused):
+        return Step(number, event.next, "refused", note=event.reason)
+    if event.question:
+        return Step(number, "human", "asked", note=event.question)
+    outcome = "done" if event.next in {"END", "STOP"} else "unfinished"
+    sent = f"back to {event.target}: {event.instruction}" if event.instruction else ""
+    return Step(number, event.next, outcome, note=sent or (event.diagnosis if event.next == "STOP" else ""))
+
+
+def _continue(step: Step, event: e.Event) -> None:
+    match event:
+        case e.AttemptFailed():
+            step.attempts += 1
+            step.violations += event.violations
+        case e.AttemptSucceeded():
+            step.attempts += 1
+        case e.ActorSucceeded():
+            step.outcome, step.seconds = "succeeded", event.seconds
+        case e.ActorFailed():
+            step.outcome, step.seconds = "failed", event.seconds
+        case e.ActorReused():
+            step.outcome = "reused"
+        case e.HumanAnswered():
+            step.outcome = "answered" if event.answer else "no answer"
+
+
+@click.command()
+@click.argument("run", default="latest")
+@click.option("--evidence", is_flag=True, help="Also show traces, differences and counter-examples.")
+@json_option
+def show(run: str, evidence: bool, as_json: bool) -> None:
+    """Show RUN: its steps, failed attempts, artefacts and times."""
+    folder = find_run(run)
+    entries = read_journal(folder)
+    state, steps, summary = fold(entries), steps_of(entries), summarise(folder)
+    if as_json:
+        print_json(_as_json(folder, state, steps, summary))
+        return
+    reason = state.ended.reason if state.ended else ""
+    click.echo(
+        f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}"
+        f"{f': {reason}' if reason else ''}"
+    )
+    click.echo(
+        f"started {summary.started:%Y-%m-%d %H:%M:%S}, worked {duration(state.spent.seconds)}, "
+        f"{state.decisions} steps, {state.spent.attempts} attempts, in {near(folder)}\n"
+    )
+    print_table(
+        ("step", "actor", "outcome", "attempts", "time", "note"),
+        [
+            (
+                step.number,
+                step.actor,
+                step.outcome,
+                step.attempts or "",
+                duration(step.seconds) if step.seconds else "",
+                first_line(step.note),
+            )
+            for step in steps
+        ],
+    )
+    _print_violations(steps, evidence)
+    click.echo()
+    print_table(
+        ("artefact", "version", "made by", "where"),
+        [
+            (name, version.number, version.by, near(folder / "artefacts" / name))
+            for name, version in state.artefacts.items()
+        ],
+    )
+
+
+def _print_violations(steps: list[Step], evidence: bool) -> None:
+    failing = [step for step in steps if step.violations]
+    if failing:
+        click.echo("\nfailed attempts")
+    for step in failing:
+        for violation in dict.fromkeys(step.violations):
+            click.echo(f"  step {step.number}, {step.actor}: {violation.message} [{violation.code}]")
+            if evidence and violation.evidence:
+                click.echo("\n".join(f"      {line}" for line in violation.evidence.splitlines()))
+
+
+def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSummary) -> dict[str, object]:
+    return {
+        "run": summary.id,
+        "folder": str(folder),
+        "what": summary.what,
+        "status": summary.status,
+        "reason": state.ended.reason if state.ended else "",
+        "started": summary.started.isoformat(timespec="seconds"),
+        "seconds": round(state.spent.seconds, 3),
+        "attempts": state.spent.attempts,
+        "steps": [
+            {
+                "number": step.number,
+                "actor": step.actor,
+                "outcome": step.outcome,
+                "attempts": step.attempts,
+                "seconds": round(step.seconds, 3),
+                "note": step.note,
+                "violations": [violation.model_dump() for violation in step.violations],
+            }
+            for step in steps
+        ],
+        "artefacts": {
+            name: {
+                "version": version.number,
+                "by": version.by,
+                "digest": version.digest,
+                "path": str(folder / "artefacts" / name),
+            }
+            for name, version in state.artefacts.items()
+        },
+    }

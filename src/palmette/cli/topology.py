@@ -1,0 +1,47 @@
+"""`palmette topology`: checks and draws topology files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from palmette.cli.screen import json_option, print_json
+from palmette.engine import check_topology, draw, load_topology
+from palmette.engine.drawing import Form
+
+
+@click.group()
+def topology() -> None:
+    """Check or draw a topology file."""
+
+
+@topology.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def check(file: Path, as_json: bool) -> None:
+    """Say everything that is wrong with the topology FILE, or that it can be run."""
+    document = load_topology(file)
+    check_topology(document)
+    found = document.value
+    if as_json:
+        print_json({"topology": found.topology, "ok": True, "actors": list(found.actors)})
+    else:
+        edges = sum(len(node.next) for node in found.actors.values())
+        click.echo(f"{found.topology}: {len(found.actors)} actors, {edges} transitions, can be run.")
+
+
+@topology.command(name="draw")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing."
+)
+def draw_command(file: Path, form: Form, output: Path | None) -> None:
+    """Draw the topology FILE."""
+    picture = draw(load_topology(file), form)
+    if output is None:
+        click.echo(picture, nl=False)
+    else:
+        output.write_text(picture, "utf-8")
+        click.echo(f"Drawn in {output}.", err=True)
