@@ -24,16 +24,16 @@ PLAIN: Json = {
             "type": "object",
             "additionalProperties": {
                 "type": "object",
-                "required": ["location", "format"],
+                "required": ["location"],
                 "properties": {
                     "location": {"type": "string"},
-                    "format": {"type": "string", "default": "table"},
+                    "format": {"type": "string"},
                 },
             },
         },
         "output": {
             "type": "object",
-            "required": ["location", "format"],
+            "required": ["location"],
             "properties": {
                 "location": {"type": "string"},
                 "format": {"type": "string"},
@@ -42,8 +42,8 @@ PLAIN: Json = {
         },
     },
 }
-"""What is written where nothing shows another shape. `location` is a path, or a name in the catalogue where `format`
-is `table`."""
+"""What is written where nothing shows another shape. `location` is a path, or a name in the catalogue where there
+is no `format`."""
 
 
 def plain_schema(files: Sequence[TextFile]) -> TeamSchema:

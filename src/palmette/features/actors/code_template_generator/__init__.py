@@ -1,0 +1,1 @@
+"""Writes the skeleton of a feature script."""

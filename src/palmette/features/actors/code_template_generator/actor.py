@@ -1,0 +1,159 @@
+"""The actor `code_template_generator`: a skeleton with all functions that the team's scripts define."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path, PurePosixPath
+
+from palmette.documents import Model
+from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
+from palmette.features.actors.code_template_generator.offline import write_template
+from palmette.features.artefacts import Config, Request, Template, Utilities
+from palmette.features.repository import Checkout, find_neighbours, read_conventions
+from palmette.features.signature import signature
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+
+
+class TemplateInput(Model):
+    request: Request
+    config: Config
+    utilities: Utilities | None = None
+
+
+class CodeTemplateGenerator:
+    """Reads the conventions and writes the skeleton that they demand."""
+
+    name = "code_template_generator"
+    description = "Writes the script's skeleton: the team's predefined functions, docstrings and imports."
+    produces = "template"
+    Input = TemplateInput
+    Output = Template
+    has_criterion = True
+
+    def __init__(self, view: View, run_spec: Run, repository_root: Path) -> None:
+        self.view, self.run_spec, self.root = view, run_spec, repository_root
+
+    def run(self, input: TemplateInput, context: Context) -> Attempt[Template]:
+        checkout = Checkout(self.root)
+        conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
+        context.progress(f"{len(conventions.functions)} predefined functions, {len(conventions.rules)} rules")
+        text = write_template(
+            self.view,
+            conventions,
+            input.config,
+            input.utilities,
+            find_neighbours(checkout),
+            checkout.packages,
+        )
+        path = conventions.script_path.replace("{view}", self.view.name)
+        return Attempt(Template(file=TextFile(path=path, text=text), conventions=conventions))
+
+    def check(self, input: TemplateInput, output: Template, context: Context) -> Verdict:
+        """The skeleton compiles and has all predefined functions; its path is allowed and its imports resolve."""
+        path = output.file.path
+        try:
+            tree = ast.parse(output.file.text)
+        except SyntaxError as error:
+            return Verdict.of(
+                [
+                    Violation(
+                        code="template-syntax",
+                        subject=path,
+                        evidence=output.file.text[:3000],
+                        message=f"{path}:{error.lineno} is not valid Python: {error.msg}.",
+                    )
+                ]
+            )
+        missing = _missing_functions(tree, output, self.view)
+        imports = _unresolved(tree, path, Checkout(self.root))
+        misplaced = _misplaced(output, self.view)
+        names = ", ".join(shape.name for shape in output.conventions.functions)
+        return Verdict.of(
+            [*missing, *imports, *misplaced],
+            [
+                Measurement(
+                    name="predefined functions", status="failed" if missing else "passed", detail=names
+                ),
+                Measurement(
+                    name="imports",
+                    status="failed" if imports else "passed",
+                    detail=f"{len(_imported(tree))} names resolved",
+                ),
+            ],
+        )
+
+    def implicated(self, violation: Violation, output: Template) -> str | None:
+        """The template is to blame where predefined functions are missing, bound wrongly or in the wrong place."""
+        if violation.code in ("missing-function", "path-not-allowed", "unresolved-import", "template-syntax"):
+            return f"The skeleton {output.file.path} was wrong: {violation.message}"
+        text = f"{violation.message}\n{violation.evidence}"
+        names = [shape.name for shape in output.conventions.functions]
+        if (
+            "UnboundParameter" in text
+            or "MissingFunction" in text
+            or any(f"{name}() missing" in text or f"{name}() got an unexpected" in text for name in names)
+        ):
+            return f"A predefined function does not have the parameters that its callers pass: {violation.message}"
+        return None
+
+
+def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
+    defined = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    found = []
+    for shape in output.conventions.functions:
+        wanted = [bound.name for bound in signature(view, output.conventions, shape.role)]
+        if defined.get(shape.name) != wanted:
+            has = f"has ({', '.join(defined[shape.name])})" if shape.name in defined else "is not there"
+            found.append(
+                Violation(
+                    code="missing-function",
+                    subject=shape.name,
+                    message=f"{output.file.path}: the predefined function {shape.name}({', '.join(wanted)}) {has}.",
+                )
+            )
+    return found
+
+
+def _misplaced(output: Template, view: View) -> list[Violation]:
+    path = PurePosixPath(output.file.path)
+    expected = output.conventions.script_path.replace("{view}", view.name)
+    if path.is_absolute() or ".." in path.parts or str(path) != expected:
+        return [
+            Violation(
+                code="path-not-allowed",
+                subject=str(path),
+                message=f"The script is at {str(path)!r}; the conventions place it at {expected!r}.",
+            )
+        ]
+    return []
+
+
+def _imported(tree: ast.Module) -> list[str]:
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    return names + [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level
+        for alias in node.names
+    ]
+
+
+def _unresolved(tree: ast.Module, path: str, checkout: Checkout) -> list[Violation]:
+    """Imports of neither the standard library, nor the repository, nor anything that the repository already imports."""
+    used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
+    known = {*sys.stdlib_module_names, "pyspark", *(used - checkout.packages)}
+    return [
+        Violation(
+            code="unresolved-import",
+            subject=name,
+            message=f"{path} imports {name!r}, which the repository does not have.",
+        )
+        for name in _imported(tree)
+        if name.split(".")[0] not in known and not checkout.resolves(name)
+    ]
