@@ -1,0 +1,15 @@
+"""Pull requests: a branch made in a worktree of its own, pushed, and opened on GitHub, GitLab or locally.
+
+git       the program, bounded in time, without prompts and hooks
+paths     what a pull request may touch
+export    the base branch as plain files
+worktree  a checkout of its own: files in, commit and patch out
+remote    the remote repository: push, and where it is on the web
+forge     opening or updating a pull request over an interface that `github` and `gitlab` implement
+deliver   all of it in order; what is done before a failure stays
+"""
+
+from palmette.delivery.deliver import Change, Delivered, Target, deliver
+from palmette.delivery.worktree import Worktree
+
+__all__ = ["Change", "Delivered", "Target", "Worktree", "deliver"]

@@ -1,0 +1,172 @@
+"""From files to an open pull request: branch, commit, description and patch, push, forge; in this order.
+
+What is done before a failure stays, and the error says how a person finishes by hand. Repeating is safe: the
+same branch is updated, and so is its open pull request.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from palmette.delivery.forge import Forge, Opened, PullRequestDraft, open_pull_request
+from palmette.delivery.git import Git
+from palmette.delivery.local import Record, record
+from palmette.delivery.remote import place_of, push, push_command, remote_url
+from palmette.delivery.worktree import Worktree, subject_line
+from palmette.documents import Model
+from palmette.errors import DeliveryError, MachineError
+
+
+class Target(Model):
+    """Where a pull request goes."""
+
+    target: Literal["local", "github", "gitlab"] = "local"
+    remote: str | None = None
+    """Git remote to push to; `origin` for a forge when left out, none for `local`."""
+    project: str | None = None
+    """`owner/name` on the forge; read from the remote's URL when left out."""
+    api: str | None = None
+    """Base URL of the forge's API, for one's own installation."""
+    token_env: str | None = None
+    """Environment variable that holds the token; GITHUB_TOKEN or GITLAB_TOKEN when left out."""
+    draft: bool = False
+
+
+class Change(Model):
+    """What a pull request changes and says."""
+
+    files: dict[str, str]
+    """Text by path, relative to the worktree's root."""
+    allow: tuple[str, ...]
+    """Globs of the paths that may be touched."""
+    title: str
+    """Subject of the commit and title of the pull request; cut to 72 characters."""
+    message: str = ""
+    """Body of the commit."""
+    body: str
+    """Description of the pull request, Markdown."""
+
+
+class Delivered(Model):
+    """What there is now."""
+
+    branch: str
+    base: str
+    commit: str
+    paths: tuple[str, ...]
+    """What the branch changes, relative to the top of the repository."""
+    body: str
+    """File with the description."""
+    patch: str
+    """File with the commits, for `git am`."""
+    remote: str | None = None
+    """Where it was pushed to."""
+    opened: Opened | None = None
+    """On the forge."""
+
+
+def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) -> Delivered:
+    """Commits the change on the worktree's branch, keeps it as files in `folder`, pushes and opens."""
+    worktree.write(change.files, change.allow)
+    commit = worktree.commit(change.files, change.title, change.message)
+    kept = record(worktree, change.body, folder)
+    draft = PullRequestDraft(
+        title=subject_line(change.title),
+        body=change.body,
+        branch=worktree.branch.name,
+        base=worktree.base,
+        draft=target.draft,
+    )
+    remote = target.remote or (None if target.target == "local" else "origin")
+    forge: Forge | None = None
+    opened: Opened | None = None
+    pushed = False
+    try:
+        forge = (
+            None
+            if target.target == "local"
+            else forge_of(target, Git(worktree.repository), remote or "origin")
+        )
+        if remote is not None:
+            push(worktree, remote, user=forge.user if forge else "", token=forge.token if forge else "")
+            pushed = True
+        opened = open_pull_request(forge, draft) if forge else None
+    except DeliveryError as error:
+        error.remedy = by_hand(
+            worktree, kept, draft, remote if not pushed else None, forge, target, error.remedy
+        )
+        raise
+    return Delivered(
+        branch=worktree.branch.name,
+        base=worktree.base,
+        commit=commit,
+        paths=worktree.changed(),
+        body=str(kept.body),
+        patch=str(kept.patch),
+        remote=remote,
+        opened=opened,
+    )
+
+
+def forge_of(target: Target, git: Git, remote: str) -> Forge:
+    """The forge that `target` names; the token comes from the environment alone."""
+    place = place_of(remote_url(git, remote))
+    project = target.project or (place.project if place else None)
+    if project is None:
+        raise DeliveryError(
+            f"The URL of remote {remote!r} does not tell the project.",
+            "Write it as `pull_request.project: owner/name`.",
+            code="no-project",
+        )
+    variable = target.token_env or f"{target.target.upper()}_TOKEN"
+    token = os.environ.get(variable, "").strip()
+    if not token:
+        raise DeliveryError(
+            f"The environment variable {variable} holds no token for {target.target}.",
+            f"Set {variable}, or name another variable under `pull_request.token_env`.",
+            code="no-token",
+        )
+    web = f"https://{place.host}" if place else f"https://{target.target}.com"
+    try:
+        if target.target == "github":
+            from palmette.delivery.github import GitHub
+
+            return GitHub(project, token, web=web, api=target.api)
+        from palmette.delivery.gitlab import GitLab
+
+        return GitLab(project, token, web=web, api=target.api)
+    except ModuleNotFoundError as error:
+        raise MachineError(
+            f"The library {error.name!r} is not installed.",
+            f"pip install 'palmette[{target.target}]'",
+            code="missing-extra",
+        ) from None
+
+
+def by_hand(
+    worktree: Worktree,
+    kept: Record,
+    draft: PullRequestDraft,
+    remote: str | None,
+    forge: Forge | None,
+    target: Target,
+    remedy: str,
+) -> str:
+    """How a person finishes what could not be finished; nothing that was made is lost."""
+    steps = [push_command(worktree, remote)] if remote is not None else []
+    if forge is not None:
+        steps.append(f"open {forge.compare_url(draft)} and paste {kept.body}")
+    elif target.target != "local":
+        steps.append(f"open a pull request from {draft.branch!r} into {draft.base!r} and paste {kept.body}")
+    lines = [
+        remedy,
+        f"Nothing is lost: branch {draft.branch!r} in {worktree.repository}, "
+        f"description {kept.body}, patch {kept.patch}.",
+    ]
+    if steps:
+        lines.append(
+            "To finish by hand: " + "; then ".join(steps) + ". Or mend the cause and resume the run."
+        )
+    return "\n".join(line for line in lines if line)

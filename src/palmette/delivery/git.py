@@ -1,0 +1,156 @@
+"""The git program: bounded in time, no prompts, hooks or signing, no secrets in arguments and messages."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from palmette.errors import DeliveryError, MachineError
+
+SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.quotePath": "false",
+    "commit.gpgSign": "false",
+    "credential.interactive": "false",
+    "gc.auto": "0",
+    "advice.detachedHead": "false",
+}
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "LC_ALL": "C",
+}
+REDIRECTING = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_TRACE",
+    "GIT_TRACE_CURL",
+    "GIT_CURL_VERBOSE",
+)
+"""Left behind by a calling git, or chatty about secrets."""
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
+
+
+class Completed(NamedTuple):
+    """How a command ended; `code` is None when it ran out of time."""
+
+    code: int | None
+    out: str
+    err: str
+
+
+def redact(text: str, *secrets: str) -> str:
+    """`text` without secrets, and without credentials in URLs.
+
+    >>> redact("https://me:pa55@forge.example/x refused t0ken", "t0ken")
+    'https://***@forge.example/x refused ***'
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***") if secret else text
+    return _CREDENTIALS.sub("***@", text)
+
+
+@dataclass(frozen=True)
+class Git:
+    """Git in one folder."""
+
+    folder: Path
+    seconds: float = 60
+    """Time limit of a command."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Configuration beside the user's, handed over in the environment."""
+    secrets: tuple[str, ...] = ()
+    """Texts that never appear in what is returned or raised."""
+
+    def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+        """What the command prints, without the last line break; DeliveryError when it fails."""
+        done = self.attempt(*arguments, environment=environment)
+        if done.code != 0:
+            why = done.err.strip()[-800:] or f"exit status {done.code}"
+            if done.code is None:
+                why = f"no end after {self.seconds:g} s"
+            raise DeliveryError(
+                f"`git {arguments[0]}` failed in {str(self.folder)!r}: {why}",
+                "Run it there by hand to see more.",
+                code="git-failed",
+            )
+        return done.out.rstrip("\n")
+
+    def succeeds(self, *arguments: str) -> bool:
+        return self.attempt(*arguments).code == 0
+
+    def attempt(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Completed:
+        """Runs the command to its end, or to the time limit."""
+        try:
+            process = subprocess.Popen(
+                ["git", *arguments],
+                cwd=self.folder,
+                env=self._environment(environment or {}),
+                encoding="utf-8",
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            if not self.folder.is_dir():
+                raise
+            raise MachineError("The program 'git' is not installed.", "Install git.", code="no-git") from None
+        try:
+            out, err = process.communicate(timeout=self.seconds)
+        except subprocess.TimeoutExpired:
+            return Completed(None, "", self._end(process))
+        except BaseException:
+            self._end(process)
+            raise
+        return Completed(process.returncode, redact(out, *self.secrets), redact(err, *self.secrets))
+
+    def _end(self, process: subprocess.Popen[str]) -> str:
+        """Ends the command and what it started (ssh, remote helpers); returns what it complained about."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return redact(process.communicate()[1], *self.secrets)
+
+    def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
+        kept.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
+        settings = SETTINGS | dict(self.settings)
+        numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (key, value) in enumerate(settings.items()):
+            numbered |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        return kept | QUIET | numbered | dict(extra)
+
+
+def bearer_settings(url: str, user: str, token: str) -> dict[str, str]:
+    """Settings that send a token to the host of an http(s) `url` and to no other; empty for other URLs.
+
+    >>> list(bearer_settings("https://forge.example/team/offers.git", "x", "t"))
+    ['http.https://forge.example/.extraHeader']
+    """
+    match = re.match(r"(https?://)(?:[^/@]*@)?([^/]+)/", url)
+    if match is None or not token:
+        return {}
+    basic = base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
+    return {f"http.{match[1]}{match[2]}/.extraHeader": f"Authorization: Basic {basic}"}

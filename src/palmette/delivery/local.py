@@ -1,0 +1,26 @@
+"""The pull request as local files: kept for every target, so that a person can finish by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from palmette.delivery.worktree import Worktree
+
+
+class Record(NamedTuple):
+    """The files."""
+
+    body: Path
+    """The description, `pull_request.md`."""
+    patch: Path
+    """All commits, `<branch>.patch`, for `git am`."""
+
+
+def record(worktree: Worktree, body: str, folder: Path) -> Record:
+    """Writes description and patch into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = Record(folder / "pull_request.md", folder / f"{worktree.branch.name.replace('/', '-')}.patch")
+    kept.body.write_text(body, encoding="utf-8")
+    kept.patch.write_text(worktree.patch(), encoding="utf-8")
+    return kept

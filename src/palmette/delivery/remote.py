@@ -1,0 +1,99 @@
+"""The remote repository: pushing a branch, and telling from its URL where it is on the web."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from palmette.delivery.git import Git, bearer_settings, redact
+from palmette.delivery.worktree import Worktree
+from palmette.errors import DeliveryError, nearest
+
+PUSH_SECONDS = 120
+_FAILURES = (
+    (
+        "push-rejected",
+        "refused the branch",
+        r"\[(remote )?rejected\]|fetch first|fast-forward|protected branch|pre-receive",
+    ),
+    (
+        "push-unauthorised",
+        "does not let you in",
+        r"Authentication failed|could not read (User|Pass)|prompts disabled|Permission denied|\b40[13]\b",
+    ),
+    (
+        "remote-unreachable",
+        "cannot be reached",
+        r"not appear to be a git repository|not found|Could not resolve|unable to access|Connection|hung up",
+    ),
+)
+"""Code, what the remote does, and how git's message is recognised; the first that fits counts."""
+
+
+class Place(NamedTuple):
+    """Where a repository is on the web."""
+
+    host: str
+    project: str
+    """`owner/name`, or longer on GitLab."""
+
+
+def place_of(url: str) -> Place | None:
+    """Host and project of a remote URL; None for a local path.
+
+    >>> place_of("git@github.com:shop/offers.git")
+    Place(host='github.com', project='shop/offers')
+    >>> place_of("https://me@gitlab.example:8443/data/ml/offers")
+    Place(host='gitlab.example:8443', project='data/ml/offers')
+    """
+    match = re.fullmatch(
+        r"(?:https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/]+)/(?P<project>.+?)(?:\.git)?/?", url
+    ) or re.fullmatch(r"(?:[^/@:]+@)?(?P<host>[^/:@]{2,}):(?P<project>[^/].*?)(?:\.git)?/?", url)
+    return Place(match["host"], match["project"]) if match else None
+
+
+def remote_url(git: Git, remote: str) -> str:
+    """URL that the remote pushes to; DeliveryError `unknown-remote` when there is no such remote."""
+    found = git.attempt("remote", "get-url", "--push", remote)
+    if found.code != 0:
+        remotes = git("remote").split()
+        there_are = ", ".join(remotes) or "none"
+        hint = nearest(remote, remotes)
+        raise DeliveryError(
+            f"pull_request.remote: {remote!r} is no remote of {str(git.folder)!r}; it has {there_are}."
+            + (f" Did you mean {hint!r}?" if hint else ""),
+            f"Add it: git remote add {shlex.quote(remote)} URL.",
+            code="unknown-remote",
+        )
+    return found.out.strip()
+
+
+def push_command(worktree: Worktree, remote: str) -> str:
+    """What a person types to push the branch."""
+    return shlex.join(["git", "-C", str(worktree.repository), "push", remote, worktree.branch.name])
+
+
+def push(
+    worktree: Worktree, remote: str, *, user: str = "", token: str = "", seconds: float = PUSH_SECONDS
+) -> None:
+    """Pushes the branch, never by force; a token goes to an http(s) remote in a header alone."""
+    url = remote_url(Git(worktree.repository), remote)
+    git = Git(worktree.path, seconds, bearer_settings(url, user, token), (token,))
+    ref = f"refs/heads/{worktree.branch.name}"
+    done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
+    if done.code == 0:
+        return
+    said = (
+        done.err.strip() + "\n" + "\n".join(line for line in done.out.splitlines() if line.startswith("!"))
+    ).strip()
+    if done.code is None:
+        code, what = "push-timed-out", f"did not answer within {seconds:g} s"
+    else:
+        code, what = next(
+            ((code, what) for code, what, pattern in _FAILURES if re.search(pattern, said)),
+            ("push-failed", "did not take the branch"),
+        )
+    raise DeliveryError(
+        f"Remote {remote!r} ({redact(url, token)}) {what}: {said[-600:] or 'no message'}.", code=code
+    )

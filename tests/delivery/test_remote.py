@@ -1,0 +1,143 @@
+"""Pushing to a real bare repository, and what each refusal becomes."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from git_by_hand import git
+
+from palmette.delivery.git import redact
+from palmette.delivery.remote import Place, place_of, push
+from palmette.delivery.worktree import Worktree
+from palmette.errors import DeliveryError
+
+TOKEN = "t0p-secret-token"
+
+
+@pytest.fixture
+def worktree(repository: Path, tmp_path: Path) -> Worktree:
+    made = Worktree.open(repository, tmp_path / "run", branch="features/new")
+    made.write({"src/new.py": "NEW = 1\n"}, ["src/**"])
+    made.commit(["src/new.py"], "Add new")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("https://github.com/shop/offers.git", Place("github.com", "shop/offers")),
+        ("https://me:pw@github.com/shop/offers", Place("github.com", "shop/offers")),
+        ("ssh://git@gitlab.example:2222/data/ml/offers.git", Place("gitlab.example:2222", "data/ml/offers")),
+        ("git@gitlab.com:data/ml/offers.git", Place("gitlab.com", "data/ml/offers")),
+        ("/srv/git/offers.git", None),
+        ("../origin.git", None),
+        ("C:\\git\\offers", None),
+    ],
+)
+def test_the_place_of_a_remote(url: str, place: Place | None) -> None:
+    assert place_of(url) == place
+
+
+def test_a_push_arrives(worktree: Worktree, tmp_path: Path) -> None:
+    push(worktree, "origin")
+    assert git(tmp_path / "origin.git", "show", "features/new:src/new.py") == "NEW = 1"
+    push(worktree, "origin")
+
+
+def test_a_branch_that_others_have_pushed_to_is_not_overwritten(worktree: Worktree, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--quiet", "origin.git", "other")
+    other = tmp_path / "other"
+    git(other, "checkout", "--quiet", "-b", "features/new")
+    git(
+        other,
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@x",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "-m",
+        "Theirs",
+    )
+    git(other, "push", "--quiet", "origin", "features/new")
+    with pytest.raises(DeliveryError) as caught:
+        push(worktree, "origin")
+    assert caught.value.code == "push-rejected"
+    assert git(tmp_path / "origin.git", "log", "-1", "--format=%s", "features/new") == "Theirs"
+
+
+def test_a_hook_of_the_remote_that_refuses_is_quoted(worktree: Worktree, tmp_path: Path) -> None:
+    hook = tmp_path / "origin.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho 'ticket number missing' >&2\nexit 1\n", encoding="utf-8")
+    hook.chmod(0o755)
+    with pytest.raises(DeliveryError, match="ticket number missing") as caught:
+        push(worktree, "origin")
+    assert caught.value.code == "push-rejected"
+
+
+def test_a_remote_that_does_not_exist(worktree: Worktree) -> None:
+    with pytest.raises(DeliveryError, match="Did you mean 'origin'") as caught:
+        push(worktree, "orgin")
+    assert caught.value.code == "unknown-remote"
+
+
+def test_a_remote_that_is_gone(worktree: Worktree, repository: Path, tmp_path: Path) -> None:
+    git(repository, "remote", "set-url", "origin", str(tmp_path / "gone.git"))
+    with pytest.raises(DeliveryError) as caught:
+        push(worktree, "origin")
+    assert caught.value.code == "remote-unreachable"
+
+
+def test_a_remote_that_hangs_is_ended_with_all_it_started(
+    worktree: Worktree, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "remote", "set-url", "origin", "ssh://nobody@127.0.0.1/x.git")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "sleep 30; true")
+    with pytest.raises(DeliveryError, match=r"within 0\.5 s") as caught:
+        push(worktree, "origin", seconds=0.5)
+    assert caught.value.code == "push-timed-out"
+
+
+def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repository: Path) -> None:
+    seen: list[str | None] = []
+
+    class Refuses(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="x"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    git(
+        repository,
+        "remote",
+        "set-url",
+        "origin",
+        f"http://me:passw0rd@127.0.0.1:{server.server_address[1]}/shop/offers.git",
+    )
+    with pytest.raises(DeliveryError) as caught:
+        push(worktree, "origin", user="x-access-token", token=TOKEN)
+    server.shutdown()
+    server.server_close()
+    assert caught.value.code == "push-unauthorised"
+    assert seen[0] is not None and seen[0].startswith("Basic ")
+    assert TOKEN not in str(caught.value) and "passw0rd" not in str(caught.value)
+    settings = (repository / ".git" / "config").read_text(encoding="utf-8")
+    assert TOKEN not in settings and "extraHeader" not in settings
+
+
+def test_redaction() -> None:
+    assert (
+        redact("ssh://git@h/x and https://a:b@h/y: s3cret", "s3cret", "")
+        == "ssh://***@h/x and https://***@h/y: ***"
+    )
