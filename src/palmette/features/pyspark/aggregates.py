@@ -1,0 +1,186 @@
+"""Aggregations of the vocabulary as aggregate Columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from palmette.features.pyspark.code import PRODUCT, Code, call, column, conjunction, method, name_arguments, quoted
+from palmette.features.pyspark.layout import vector_length
+from palmette.features.pyspark.scope import Scope
+from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import ViewSource
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that one feature aggregates, in code."""
+
+    scope: Scope
+    source: ViewSource
+    event: Code | None
+    """Event time as a timestamp."""
+    condition: Code | None
+    """What the feature asks of a row beyond what its group has filtered already."""
+    position: str | None = None
+    """Column with the row's place in a mixed order, where there is one."""
+
+    def sql(self, text: str | None) -> Code:
+        assert text is not None
+        return self.scope.sql(text, self.source.schema)
+
+    def only(self, value: Code, *further: Code) -> Code:
+        """The value on the feature's rows, null elsewhere."""
+        condition = conjunction([item for item in (self.condition, *further) if item is not None])
+        return value if condition is None else Code(f"F.when({condition.text}, {value.text})")
+
+    def present(self, of: str | None) -> list[Code]:
+        """The condition that `of` is not null."""
+        return [] if of is None else [method(self.sql(of), "isNotNull")]
+
+
+def aggregation(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    """The aggregate Column of a feature that needs no group of its own, before the cast and the default."""
+    return _FUNCTIONS[aggregate.function](aggregate, dtype, rows)
+
+
+def _simple(name: str, *further: str) -> Callable[[Aggregate, SparkType, Rows], Code]:
+    def write(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+        return call(f"F.{name}", rows.only(rows.sql(aggregate.of)).argument, *further)
+
+    return write
+
+
+def _count(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    if aggregate.of is not None:
+        return call("F.count", rows.only(rows.sql(aggregate.of)).argument)
+    return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
+
+
+def _exists(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    return Code(f"{_count(aggregate, dtype, rows).text} > 0", 1)
+
+
+def _share(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    of = rows.sql(aggregate.of).as_column
+    hits = conjunction([item for item in (rows.condition, of) if item is not None])
+    assert hits is not None
+    return call("F.try_divide", call("F.count_if", hits.argument).text, _count(
+        aggregate.model_copy(update={"of": None}), dtype, rows).text)
+
+
+def _percentile(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    name = "F.percentile_approx" if aggregate.approximate else "F.percentile"
+    return call(name, rows.only(rows.sql(aggregate.of)).argument, repr(aggregate.p))
+
+
+@dataclass(frozen=True)
+class Order:
+    """How rows follow each other: by one struct of columns, upwards or downwards."""
+
+    columns: tuple[str, ...]
+    ascending: bool
+
+
+def directions(aggregate: Aggregate) -> list[tuple[str, bool]]:
+    """Columns and whether they ascend."""
+    return [(item.split()[0], not item.lower().endswith(" desc")) for item in aggregate.order or ()]
+
+
+def is_mixed(aggregate: Aggregate) -> bool:
+    return len({ascending for _, ascending in directions(aggregate)}) > 1
+
+
+def order_of(aggregate: Aggregate, rows: Rows) -> Order:
+    parts = directions(aggregate)
+    if is_mixed(aggregate):
+        assert rows.position is not None
+        return Order((rows.position,), True)
+    return Order(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
+
+
+def _edge(last: bool) -> Callable[[Aggregate, SparkType, Rows], Code]:
+    def write(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+        order = order_of(aggregate, rows)
+        value = rows.sql(aggregate.of)
+        by = rows.only(call("F.struct", name_arguments(order.columns)), *rows.present(aggregate.of))
+        return call("F.max_by" if order.ascending == last else "F.min_by", value.argument, by.argument)
+
+    return write
+
+
+def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
+    """The array of values in order, empty where there is no row."""
+    order = order_of(aggregate, rows)
+    value = method(rows.sql(aggregate.of), "alias", quoted("value")).text
+    struct = call("F.struct", name_arguments(order.columns), value)
+    listed = call("F.collect_list", rows.only(struct, *rows.present(aggregate.of)).argument).text
+    direction = ", asc=False" if newest_first == order.ascending else ""
+    return f'F.sort_array({listed}{direction})["value"]'
+
+
+def _collect(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    text = _ordered(aggregate, rows, newest_first=aggregate.distinct)
+    if aggregate.distinct:
+        text = f"F.reverse(F.array_distinct({text}))"
+    return Code(f"F.nullif({text}, F.array())")
+
+
+def _last_k(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    text = _ordered(aggregate, rows, newest_first=True)
+    text = f"F.array_distinct({text})" if aggregate.distinct else text
+    return Code(f"F.nullif(F.slice({text}, 1, {aggregate.k or 1}), F.array())")
+
+
+def _days_since_last(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    assert rows.event is not None
+    newest = call("F.max", rows.only(rows.event, *rows.present(aggregate.of)).argument)
+    elapsed = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({newest.text})"
+    days = Code(f"({elapsed}) / MICROS_PER_DAY", PRODUCT)
+    return call("F.floor", days.text) if dtype.is_integer else days
+
+
+def weight_of(aggregate: Aggregate, rows: Rows) -> Code:
+    """How much a row counts in a weighted mean."""
+    if aggregate.weight is not None:
+        return rows.sql(aggregate.weight)
+    assert aggregate.half_life is not None and rows.event is not None
+    unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[aggregate.half_life.unit]
+    age = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({rows.event.argument})"
+    return Code(f"F.pow(F.lit(0.5), ({age}) / ({aggregate.half_life.amount} * MICROS_PER_{unit}))")
+
+
+def weighted(aggregate: Aggregate, rows: Rows) -> list[Code]:
+    """Conditions under which a row counts, beside that it has a vector."""
+    if aggregate.weight is None:
+        return []
+    weight = rows.sql(aggregate.weight).as_column
+    return [Code(f"{weight.within(2)} != 0", 1)]
+
+
+def _vector(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+    """One aggregate per position of a vector of registered length."""
+    name = aggregate.of or ""
+    vector = rows.only(column(name), *weighted(aggregate, rows))
+    item = f"F.get({vector.argument}, i)"
+    if aggregate.function == "vector_weighted_mean":
+        weight = weight_of(aggregate, rows)
+        total = f"F.sum({rows.only(weight, *weighted(aggregate, rows), *rows.present(name)).argument})"
+        element = f"F.try_divide(F.sum({item} * {weight.as_column.within(PRODUCT + 1)}), {total})"
+    else:
+        element = f"F.{'avg' if aggregate.function == 'vector_mean' else 'sum'}({item})"
+    length = vector_length(aggregate, rows.source)
+    array = f"F.array(*[{element} for i in range({length})])"
+    return Code(f"F.when(F.count({vector.argument}) > 0, {array})")
+
+
+_FUNCTIONS: Mapping[str, Callable[[Aggregate, SparkType, Rows], Code]] = {
+    "count": _count, "exists": _exists, "share": _share, "percentile": _percentile,
+    "count_distinct": _simple("count_distinct"), "approx_count_distinct": _simple("approx_count_distinct"),
+    "sum": _simple("sum"), "avg": _simple("avg"), "min": _simple("min"), "max": _simple("max"),
+    "stddev": _simple("stddev"), "mode": _simple("mode", "True"), "first": _edge(last=False), "last": _edge(last=True),
+    "collect": _collect, "last_k": _last_k, "days_since_last": _days_since_last,
+    "vector_mean": _vector, "vector_sum": _vector, "vector_weighted_mean": _vector,
+}
+

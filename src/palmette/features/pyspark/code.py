@@ -1,0 +1,104 @@
+"""Fragments of Python source: text that knows how tightly it binds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+OR, AND, SUM, PRODUCT, UNARY, ATOM = 2, 3, 4, 5, 6, 7
+COMPARISON = 1
+"""Binding strengths of Python's operators, loosest first: `|` and `&` bind tighter than comparisons."""
+
+
+class Code(NamedTuple):
+    """Source of a Column expression, of a bare column, or of a plain Python literal."""
+
+    text: str
+    strength: int = ATOM
+    column: str | None = None
+    """Name, when it is nothing but a column."""
+    literal: bool = False
+    """True for a Python value that is not a Column."""
+
+    def within(self, strength: int) -> str:
+        """The text, in parentheses where an operator of this strength would tear it apart."""
+        return self.text if self.strength >= strength else f"({self.text})"
+
+    @property
+    def as_column(self) -> Code:
+        """The same as a Column, so that methods and operators of Column apply."""
+        return Code(f"F.lit({self.text})") if self.literal else self
+
+    @property
+    def argument(self) -> str:
+        """As an argument of a function that takes a column or its name."""
+        return quoted(self.column) if self.column is not None else self.as_column.text
+
+
+def quoted(text: str) -> str:
+    """A Python string literal in double quotes."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
+
+
+def column(name: str) -> Code:
+    """A column by name."""
+    reference = name if re.fullmatch(r"\w+", name) else f"`{name}`"
+    return Code(f"F.col({quoted(reference)})", column=reference)
+
+
+def call(function: str, *arguments: str) -> Code:
+    return Code(f"{function}({', '.join(arguments)})")
+
+
+def method(code: Code, name: str, *arguments: str) -> Code:
+    return Code(f"{code.as_column.within(ATOM)}.{name}({', '.join(arguments)})")
+
+
+def conjunction(conditions: Iterable[Code]) -> Code | None:
+    """All conditions by `&`; None when there is none."""
+    parts = list(conditions)
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Code(" & ".join(part.as_column.within(AND) for part in parts), AND)
+
+
+def literal(value: object) -> Code:
+    """A Python value as source; booleans and null as Columns, so that linters keep quiet about `== True`."""
+    if value is None or isinstance(value, bool):
+        return Code(f"F.lit({value})")
+    return Code(quoted(value) if isinstance(value, str) else repr(value), literal=True)
+
+
+def names(columns: Sequence[str]) -> str:
+    """Column names as a list display."""
+    return f"[{', '.join(quoted(name) for name in columns)}]"
+
+
+def name_arguments(columns: Iterable[str]) -> str:
+    return ", ".join(quoted(name) for name in columns)
+
+
+def indent(lines: Iterable[str], by: int = 1) -> list[str]:
+    return [("    " * by + line) if line else line for line in lines]
+
+
+def chain(start: str, calls: Sequence[str]) -> str:
+    """A chain of method calls as one parenthesised expression, or `start` alone."""
+    if not calls:
+        return start
+    return "(\n    " + "\n    ".join([start, *(f".{item}" for item in calls)]) + "\n)"
+
+
+def function(name: str, parameters: Iterable[str], returns: str, doc: str, body: Iterable[str]) -> str:
+    """A function definition with a one-line docstring."""
+    lines = [line for part in body for line in part.split("\n")]
+    head = f"def {name}({', '.join(parameters)}) -> {returns}:"
+    return "\n".join([head, *indent([f'"""{docstring(doc)}"""', *lines])])
+
+
+def docstring(text: str) -> str:
+    """Text that may stand between triple quotes."""
+    escaped = text.replace("\\", "\\\\").replace('"""', "'''")
+    return escaped + " " if escaped.endswith('"') else escaped

@@ -1,0 +1,72 @@
+"""What a Spark SQL aggregate expression gives over no rows."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+
+from palmette.features.spec.fsc import Expression
+from palmette.features.spec.view import ViewFeature
+
+_NULL_IN_NULL_OUT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.Round, exp.Paren,
+                     exp.Abs, exp.Sqrt, exp.Floor, exp.Ceil, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
+_ZERO = (exp.Count, exp.CountIf, exp.ApproxDistinct)
+_EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+_EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
+
+
+def empty_value(sql: str) -> str | None:
+    """The value over no rows as a Spark SQL expression without columns; None when it is surely null."""
+    tree = exp.Paren(this=sqlglot.parse_one(sql, dialect="spark"))
+    for node in reversed(list(tree.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Anonymous))):
+        value = _of_aggregate(node)
+        if value is not None and node.parent is not None:
+            node.replace(value)
+    for column in list(tree.find_all(exp.Column)):
+        column.replace(exp.Null())
+    folded = _fold(tree.this)
+    return None if isinstance(folded, exp.Null) else folded.sql(dialect="spark")
+
+
+def never_null(sql: str) -> bool:
+    """Whether it is a bare count."""
+    return isinstance(sqlglot.parse_one(sql, dialect="spark"), _ZERO)
+
+
+def presence_column(feature: ViewFeature) -> str:
+    """Name of the column that tells that the group of an SQL aggregate had rows."""
+    return f"{feature.name}_has_rows"
+
+
+def needs_presence(feature: ViewFeature) -> bool:
+    """Whether nothing but such a column can tell the value over no rows from a null."""
+    computation = feature.computation
+    return isinstance(computation, Expression) and not never_null(computation.sql) and (
+        empty_value(computation.sql) is not None)
+
+
+def _of_aggregate(node: exp.Expression) -> exp.Expression | None:
+    if isinstance(node, _ZERO):
+        return exp.Literal.number(0)
+    if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
+        return exp.Array()
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return node.this.copy()
+    if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.find(exp.Column)):
+        return exp.Null()
+    return None
+
+
+def _fold(node: exp.Expression) -> exp.Expression:
+    """The expression with operations on null folded to null."""
+    for child in list(node.iter_expressions()):
+        folded = _fold(child)
+        if folded is not child:
+            child.replace(folded)
+    if isinstance(node, _NULL_IN_NULL_OUT) and any(isinstance(child, exp.Null) for child in node.iter_expressions()):
+        return exp.Null()
+    if isinstance(node, exp.Div):
+        return exp.Anonymous(this="try_divide", expressions=[node.this.copy(), node.expression.copy()])
+    if isinstance(node, exp.Mod):
+        return exp.Anonymous(this="try_mod", expressions=[node.this.copy(), node.expression.copy()])
+    return node

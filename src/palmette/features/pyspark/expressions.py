@@ -1,0 +1,272 @@
+"""Spark SQL expressions as PySpark's F-API.
+
+What is covered means exactly the same to Spark's analyser as the SQL text; everything else becomes `F.expr` with
+the author's own text. `/` and `%` give null on a zero divisor in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+import sqlglot
+from sqlglot import exp
+
+from palmette.features.pyspark.code import (
+    AND,
+    COMPARISON,
+    OR,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Code,
+    call,
+    column,
+    literal,
+    method,
+    quoted,
+)
+from palmette.features.spec.view import Schema
+
+TRY_DIVIDE = "F.try_divide({numerator}, {denominator})"
+
+
+class _Uncovered(Exception):
+    """The expression has no exact counterpart here."""
+
+
+def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) -> Code:
+    """Source of the Column that `sql` means over columns of `schema`.
+
+    `divide` is the call for `/`, with `{numerator}` and `{denominator}` as Columns.
+    """
+    try:
+        tree = sqlglot.parse_one(sql, dialect="spark")
+    except sqlglot.errors.SqlglotError:
+        return expr(sql)
+    try:
+        if "\\" in sql or re.search(r"\btry_cast\b|--|/\*", sql, re.IGNORECASE):
+            raise _Uncovered
+        return _Translator(schema or {}, divide).code(tree)
+    except _Uncovered:
+        return Code(f"F.expr({quoted(safe_sql(sql))})")
+
+
+def expr(sql: str) -> Code:
+    """The author's text, by `F.expr`."""
+    return Code(f"F.expr({quoted(sql)})")
+
+
+def safe_sql(sql: str) -> str:
+    """The text with `/` as try_divide and `%` as try_mod; as written where it has neither."""
+    tree = sqlglot.parse_one(sql, dialect="spark")
+    if not tree.find(exp.Div, exp.Mod):
+        return sql if re.search(r"['\"`]|--", sql) else " ".join(sql.split())
+
+    root = exp.Paren(this=tree)
+    for node in reversed(list(root.find_all(exp.Div, exp.Mod))):
+        name = "try_divide" if isinstance(node, exp.Div) else "try_mod"
+        node.replace(exp.Anonymous(this=name, expressions=[node.this.unnest(), node.expression.unnest()]))
+    return root.this.sql(dialect="spark")
+
+
+_COMPARISONS: Mapping[type[exp.Expression], str] = {
+    exp.EQ: "==", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
+}
+_ARITHMETIC: Mapping[type[exp.Expression], tuple[str, int]] = {
+    exp.Add: ("+", SUM), exp.Sub: ("-", SUM), exp.Mul: ("*", PRODUCT),
+}
+_FUNCTIONS: Mapping[type[exp.Expression], str] = {
+    exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Sqrt: "sqrt", exp.Exp: "exp",
+    exp.Year: "year", exp.Month: "month", exp.Hour: "hour", exp.Minute: "minute", exp.Quarter: "quarter",
+    exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Stddev: "stddev", exp.CountIf: "count_if",
+    exp.Trim: "trim", exp.DayOfMonth: "dayofmonth", exp.Day: "dayofmonth",
+}
+"""Functions of one argument."""
+_VARIADIC: Mapping[type[exp.Expression], str] = {
+    exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least",
+}
+
+
+class _Translator:
+    """One expression over columns of one schema."""
+
+    def __init__(self, schema: Schema, divide: str) -> None:
+        self._schema = schema
+        self._divide = divide
+        self._handlers: Mapping[type[exp.Expression], Callable[[exp.Expression], Code]] = {
+            exp.Column: self._column, exp.Literal: self._literal, exp.Boolean: lambda node: literal(bool(node.this)),
+            exp.Null: lambda _: literal(None), exp.Paren: lambda node: self.code(node.this), exp.Neg: self._negative,
+            exp.And: lambda node: self._logical(node, "&", AND), exp.Or: lambda node: self._logical(node, "|", OR),
+            exp.Not: self._not, exp.NullSafeEQ: lambda node: self._method(node, "eqNullSafe"),
+            exp.Is: self._is, exp.In: self._in, exp.Between: self._between, exp.Case: self._case, exp.If: self._if,
+            exp.Cast: self._cast, exp.TryCast: self._cast, exp.Div: self._division, exp.Mod: self._modulo,
+            exp.Like: self._like, exp.RegexpLike: self._like, exp.ILike: self._like, exp.Count: self._count,
+            exp.DPipe: self._concat, exp.Concat: self._concat, exp.Round: self._round,
+            exp.TsOrDsToDate: self._to_date, exp.StartsWith: lambda node: self._method(node, "startswith"),
+        }
+
+    def code(self, node: exp.Expression) -> Code:
+        kind = type(node)
+        if kind in _COMPARISONS:
+            left, right = self._operands(node)
+            text = f"{left.as_column.within(OR)} {_COMPARISONS[kind]} {right.within(OR)}"
+            return Code(text, COMPARISON)
+        if kind in _ARITHMETIC:
+            symbol, strength = _ARITHMETIC[kind]
+            left, right = self._operands(node)
+            left = left.as_column if right.literal else left
+            return Code(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
+        if kind in _FUNCTIONS and _only(node, "this"):
+            if isinstance(node.this, exp.Distinct):
+                raise _Uncovered
+            inner = node.this
+            if kind in (exp.Year, exp.Month, exp.Quarter, exp.Day, exp.DayOfMonth) and isinstance(inner, exp.TsOrDsToDate):
+                inner = inner.this
+            return call(f"F.{_FUNCTIONS[kind]}", self.code(inner).argument)
+        if kind in _VARIADIC:
+            arguments = [node.this, *node.expressions]
+            return call(f"F.{_VARIADIC[kind]}", *(self.code(item).argument for item in arguments))
+        if kind not in self._handlers:
+            raise _Uncovered
+        return self._handlers[kind](node)
+
+    def _operands(self, node: exp.Expression) -> tuple[Code, Code]:
+        """Both sides; a decimal literal becomes a Python float only beside a floating-point column."""
+        floating = any(self._is_floating(side) for side in (node.this, node.expression))
+        return self._side(node.this, floating), self._side(node.expression, floating)
+
+    def _side(self, node: exp.Expression, floating: bool) -> Code:
+        inner = node.unnest()
+        sign = "-" if isinstance(inner, exp.Neg) else ""
+        number = inner.this if sign else inner
+        if floating and isinstance(number, exp.Literal) and not number.is_string and "." in number.this:
+            return Code(repr(float(sign + number.this)), literal=True)
+        return self.code(node)
+
+    def _is_floating(self, node: exp.Expression) -> bool:
+        """Whether it surely is a float or double."""
+        inner = node.unnest()
+        if isinstance(inner, exp.Column):
+            kind = self._schema.get(inner.name)
+            return kind is not None and kind.name in ("float", "double")
+        if isinstance(inner, exp.Abs | exp.Neg | exp.Sum | exp.Avg | exp.Min | exp.Max):
+            return self._is_floating(inner.this)
+        return isinstance(inner, exp.Add | exp.Sub | exp.Mul) and self._is_floating(inner.this)
+
+    def _column(self, node: exp.Expression) -> Code:
+        if isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier):
+            return column(node.name)
+        raise _Uncovered
+
+    def _literal(self, node: exp.Expression) -> Code:
+        if node.is_string:
+            return literal(node.this)
+        if re.fullmatch(r"\d{1,18}", node.this):
+            return literal(int(node.this))
+        raise _Uncovered
+
+    def _negative(self, node: exp.Expression) -> Code:
+        inner = self.code(node.this)
+        if inner.literal and inner.text.isdigit():
+            return Code(f"-{inner.text}", UNARY, literal=True)
+        return Code(f"-{inner.as_column.within(UNARY)}", UNARY)
+
+    def _logical(self, node: exp.Expression, symbol: str, strength: int) -> Code:
+        left, right = self.code(node.this).as_column, self.code(node.expression).as_column
+        return Code(f"{left.within(strength)} {symbol} {right.within(strength)}", strength)
+
+    def _not(self, node: exp.Expression) -> Code:
+        inner = node.this.unnest()
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return method(self.code(inner.this), "isNotNull")
+        return Code(f"~{self.code(inner).as_column.within(UNARY)}", UNARY)
+
+    def _method(self, node: exp.Expression, name: str) -> Code:
+        return method(self.code(node.this), name, self.code(node.expression).text)
+
+    def _is(self, node: exp.Expression) -> Code:
+        if isinstance(node.expression, exp.Null):
+            return method(self.code(node.this), "isNull")
+        raise _Uncovered
+
+    def _in(self, node: exp.Expression) -> Code:
+        items = [self.code(item) for item in node.expressions]
+        if not items or not all(item.literal for item in items) or not _only(node, "this", "expressions"):
+            raise _Uncovered
+        return method(self.code(node.this), "isin", *(item.text for item in items))
+
+    def _between(self, node: exp.Expression) -> Code:
+        if node.args.get("symmetric"):
+            raise _Uncovered
+        floating = self._is_floating(node.this)
+        bounds = [self._side(node.args[name], floating).text for name in ("low", "high")]
+        return method(self.code(node.this), "between", *bounds)
+
+    def _case(self, node: exp.Expression) -> Code:
+        subject = node.this
+        text = "F"
+        for branch in node.args["ifs"]:
+            test = exp.EQ(this=subject, expression=branch.this) if subject is not None else branch.this
+            text += f".when({self.code(test).as_column.text}, {self.code(branch.args['true']).text})"
+        default = node.args.get("default")
+        return Code(text + (f".otherwise({self.code(default).text})" if default is not None else ""))
+
+    def _if(self, node: exp.Expression) -> Code:
+        return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
+
+    def _cast(self, node: exp.Expression) -> Code:
+        if not _only(node, "this", "to"):
+            raise _Uncovered
+        return method(self.code(node.this), "cast", quoted(node.args["to"].sql(dialect="spark").lower()))
+
+    def _division(self, node: exp.Expression) -> Code:
+        sides = self._operands(node)
+        left, right = (side.argument if self._divide == TRY_DIVIDE else side.as_column.text for side in sides)
+        return Code(self._divide.format(numerator=left, denominator=right))
+
+    def _modulo(self, node: exp.Expression) -> Code:
+        return call("F.try_mod", *(side.argument for side in self._operands(node)))
+
+    def _like(self, node: exp.Expression) -> Code:
+        pattern = node.expression
+        if not (isinstance(pattern, exp.Literal) and pattern.is_string and _only(node, "this", "expression")):
+            raise _Uncovered
+        names = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
+        return self._method(node, names[type(node)])
+
+    def _count(self, node: exp.Expression) -> Code:
+        if not _only(node, "this", "big_int"):
+            raise _Uncovered
+        inner = node.this
+        if isinstance(inner, exp.Star):
+            return call("F.count", quoted("*"))
+        if isinstance(inner, exp.Distinct):
+            return call("F.count_distinct", *(self.code(item).argument for item in inner.expressions))
+        return call("F.count", self.code(inner).argument)
+
+    def _concat(self, node: exp.Expression) -> Code:
+        sides = node.flatten() if isinstance(node, exp.DPipe) else node.expressions
+        return call("F.concat", *(self.code(side).argument for side in sides))
+
+    def _round(self, node: exp.Expression) -> Code:
+        if not _only(node, "this", "decimals"):
+            raise _Uncovered
+        digits = node.args.get("decimals")
+        scale = [] if digits is None else [self.code(digits).text]
+        if scale and not scale[0].isdigit():
+            raise _Uncovered
+        return call("F.round", self.code(node.this).argument, *scale)
+
+    def _to_date(self, node: exp.Expression) -> Code:
+        if not _only(node, "this", "safe"):
+            raise _Uncovered
+        return call("F.to_date", self.code(node.this).argument)
+
+
+def _only(node: exp.Expression, *names: str) -> bool:
+    """Whether no argument but these is given."""
+    return all(not value or name in names for name, value in node.args.items())
+
+
+__all__ = ["TRY_DIVIDE", "expr", "safe_sql", "translate"]

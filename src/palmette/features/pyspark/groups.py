@@ -1,0 +1,182 @@
+"""Aggregation groups as transforms: one `groupBy().agg()` per source and keys, features as named columns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from palmette.features.pyspark.aggregates import Rows, aggregation, directions, is_mixed, weight_of, weighted
+from palmette.features.pyspark.code import Code, chain, conjunction, function, method, name_arguments, quoted
+from palmette.features.pyspark.empty import needs_presence, presence_column
+from palmette.features.pyspark.layout import Group
+from palmette.features.pyspark.scope import Scope, identifier
+from palmette.features.pyspark.sources import Known
+from palmette.features.pyspark.times import in_window, window_name
+from palmette.features.spec.fsc import Aggregate, Expression
+from palmette.features.spec.values import Window
+from palmette.features.spec.view import ViewFeature
+
+
+@dataclass(frozen=True)
+class Written:
+    """A transform that computes features."""
+
+    function: str
+    by: tuple[str, ...]
+    """What it is joined by, the cut-off included where each row has its own."""
+    takes_as_of: bool
+
+
+def write_group(scope: Scope, group: Group, known: Known) -> Written:
+    """Adds the transform of a group to the script."""
+    writer = _Writer(scope, group, known)
+    return writer.write_alone() if group.is_alone else writer.write_shared()
+
+
+class _Writer:
+    def __init__(self, scope: Scope, group: Group, known: Known) -> None:
+        self.scope, self.group, self.known = scope, group, known
+        self.rows = identifier(group.source.name)
+        self.by = (*group.by, *scope.row_keys)
+        self.statements: dict[str, str] = {}
+        """Named conditions: name to code."""
+
+    def write_shared(self) -> Written:
+        position = self._position()
+        columns = []
+        for feature in self.group.features:
+            code = self._code(feature, position[0] if position else None)
+            columns.append(f"{method(code, 'alias', quoted(feature.name)).text},")
+            if needs_presence(feature):
+                columns.append(f"F.lit(True).alias({quoted(presence_column(feature))}),")
+        calls = [*self._filter(), *([position[1]] if position else []), f"groupBy({name_arguments(self.by)})",
+                 "agg(" + " ".join(columns) + ")"]
+        subject = self.scope.keys_name(self.group.by)
+        single = self.group.features[0].name if self._is_by_expression() else self.group.source.name
+        name = self.scope.names.fresh(f"{single}_by_{subject}")
+        doc = f"Features of each {self._whom()} over its {self.group.source.name.replace('_', ' ')}."
+        return self._function(name, doc, [f"return {chain(self.rows, calls)}"])
+
+    def write_alone(self) -> Written:
+        feature = self.group.features[0]
+        aggregate = feature.computation
+        assert isinstance(aggregate, Aggregate)
+        name = self.scope.names.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
+        if aggregate.function == "top_k":
+            return self._function(name, f"The {aggregate.k} most frequent {_words(aggregate.of)} of each {self._whom()}.",
+                                  self._top_k(feature, aggregate))
+        return self._function(name, f"`{feature.name}` of each {self._whom()}, position by position.",
+                              self._by_position(feature, aggregate))
+
+    def _is_by_expression(self) -> bool:
+        return all(isinstance(feature.computation, Expression) for feature in self.group.features)
+
+    def _whom(self) -> str:
+        return " and ".join(key.removesuffix("_id") for key in self.group.by)
+
+    def _function(self, name: str, doc: str, body: list[str]) -> Written:
+        body = [*(f"{key} = {text}" for key, text in self.statements.items()), *body]
+        takes_as_of = any(re.search(r"\(as_of\)", line) for line in body)
+        parameters = [f"{self.rows}: DataFrame"] + ["as_of: datetime"] * takes_as_of
+        self.scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+        return Written(name, self.by, takes_as_of)
+
+    def _code(self, feature: ViewFeature, position: str | None) -> Code:
+        if isinstance(feature.computation, Expression):
+            return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
+        assert isinstance(feature.computation, Aggregate)
+        rows = Rows(self.scope, self.group.source, self.known.event, self._residual(feature), position)
+        return aggregation(feature.computation, feature.dtype, rows)
+
+    def _residual(self, feature: ViewFeature) -> Code | None:
+        """What the feature asks of a row beyond the group's filter, by named conditions."""
+        computation = feature.computation
+        assert isinstance(computation, Aggregate)
+        parts = []
+        if computation.window.unit != "all" and computation.window != self.group.window:
+            parts.append(self._named(window_name(computation.window), self._in_window(computation.window)))
+        if computation.where is not None and computation.where != self.group.where:
+            code = self.scope.sql(computation.where, self.group.source.schema).as_column
+            parts.append(self._named(_condition_name(computation.where, feature.name), code))
+        return conjunction(parts)
+
+    def _in_window(self, window: Window) -> Code:
+        assert self.known.event is not None
+        return in_window(window, self.known.event, self.scope.cutoff, self.scope.view.zone)
+
+    def _named(self, wanted: str, code: Code) -> Code:
+        """A variable for the condition; one per distinct condition."""
+        for name, text in self.statements.items():
+            if text == code.text:
+                return Code(name)
+        name, number = identifier(wanted), 2
+        while name in self.statements or name == self.rows:
+            name, number = f"{identifier(wanted)}_{number}", number + 1
+        self.statements[name] = code.text
+        return Code(name)
+
+    def _filter(self, *further: Code) -> list[str]:
+        conditions: list[Code] = []
+        if self.group.window is not None:
+            conditions.append(self._in_window(self.group.window))
+        if self.group.where is not None:
+            conditions.append(self.scope.sql(self.group.where, self.group.source.schema).as_column)
+        condition = conjunction([*conditions, *further])
+        return [] if condition is None else [f"where({condition.text})"]
+
+    def _position(self) -> tuple[str, str] | None:
+        """A column with the place of a row in an order that goes both up and down, and the call that adds it."""
+        for feature in self.group.features:
+            aggregate = feature.computation
+            if isinstance(aggregate, Aggregate) and is_mixed(aggregate):
+                order = ", ".join(f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()"
+                                  for name, ascending in directions(aggregate))
+                window = f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
+                return "position", f'withColumn("position", F.row_number().over({window}))'
+        return None
+
+    def _top_k(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
+        value = self.scope.sql(aggregate.of or "", self.group.source.schema)
+        name = value.column if value.column and value.column not in self.by else "value"
+        present = method(value, "isNotNull")
+        given = [] if value.column == name else [f"withColumn({quoted(name)}, {value.as_column.text})"]
+        calls = [*self._filter(present), *given, f"groupBy({name_arguments((*self.by, name))})",
+                 'agg((-F.count("*")).alias("rank"))']
+        listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))'
+        top = f"F.slice({listed}[{quoted(name)}], 1, {aggregate.k})"
+        return [f"counts = {chain(self.rows, calls)}",
+                f"return counts.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))"]
+
+    def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
+        vector = self.scope.sql(aggregate.of or "", self.group.source.schema)
+        rows = Rows(self.scope, self.group.source, self.known.event, None)
+        counted = [method(vector, "isNotNull"), *weighted(aggregate, rows)]
+        is_weighted = aggregate.function == "vector_weighted_mean"
+        weight = [method(weight_of(aggregate, rows), "alias", quoted("weight")).text] if is_weighted else []
+        items = [name_arguments(self.by), *weight, f'F.posexplode({vector.argument}).alias("position", "element")']
+        select = f"select({', '.join(items)})"
+        value = {"vector_mean": 'F.avg("element")', "vector_sum": 'F.sum("element")'}.get(
+            aggregate.function, 'F.try_divide(F.sum(F.col("element") * F.col("weight")), F.sum("weight"))')
+        listed = 'F.sort_array(F.collect_list(F.struct("position", "element")))["element"]'
+        per_position = name_arguments((*self.by, "position"))
+        return [
+            f"elements = {chain(self.rows, [*self._filter(*counted), select])}",
+            f'positions = elements.groupBy({per_position}).agg({value}.alias("element"))',
+            f"return positions.groupBy({name_arguments(self.by)}).agg({listed}.alias({quoted(feature.name)}))",
+        ]
+
+
+def _words(of: str | None) -> str:
+    return f"values of `{of}`"
+
+
+def _condition_name(where: str, feature: str) -> str:
+    """A readable name for a condition: from a plain comparison, else after the feature that it is for.
+
+    >>> _condition_name("status = 'declined'", "n"), _condition_name("a > b", "n")
+    ('status_is_declined', 'counts_for_n')
+    """
+    match = re.fullmatch(r"\s*(\w+)\s*(=|<>|!=)\s*'?(\w+)'?\s*", where)
+    if match:
+        return f"{match[1]}_is_{'' if match[2] == '=' else 'not_'}{match[3]}".lower()
+    return f"counts_for_{feature}"

@@ -1,0 +1,146 @@
+"""Bodies of the functions around the transforms: reading, writing, and the command line."""
+
+from __future__ import annotations
+
+import re
+
+from palmette.features.artefacts import Config, Conventions
+from palmette.features.pyspark.code import name_arguments, quoted
+from palmette.features.pyspark.scope import Scope
+from palmette.features.signature import Bound, Meaning, shape_of, signature
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.view import View
+
+
+def load_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+    """Reads every table of the view, with only the columns that it mentions."""
+    readers = {name: f"{_reader(scope, table, config)}.select({name_arguments(needed_columns(scope.view, table))})"
+               for name, table in sorted(scope.view.tables.items())}
+    returns = shape_of(conventions, "load").returns.lower()
+    if returns.startswith("tuple"):
+        return ["return (", *(f"    {reader}," for reader in readers.values()), ")"]
+    if returns == "dataframe" and len(readers) == 1:
+        return [f"return {next(iter(readers.values()))}"]
+    return ["return {", *(f"    {quoted(name)}: {reader}," for name, reader in readers.items()), "}"]
+
+
+def _reader(scope: Scope, table: Table, config: Config) -> str:
+    place = source_place(table, config)
+    if table.table is not None:
+        return f"spark.table({place})"
+    if table.format in ("csv", "json"):
+        schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
+        header = ", header=True" if table.format == "csv" else ""
+        return f"spark.read.{table.format}({place}, schema={quoted(schema)}{header})"
+    call = scope.utility_call("read_table", spark="spark", path=place, name=place, table=place,
+                              format=quoted(table.format))
+    if call is not None:
+        return call
+    if table.format == "delta":
+        return f'spark.read.format("delta").load({place})'
+    return f"spark.read.{table.format}({place})"
+
+
+def constant_name(table: Table) -> str:
+    return f"{table.name.upper()}_{'TABLE' if table.table else 'PATH'}"
+
+
+def source_place(table: Table, config: Config) -> str:
+    """Where the table is, as code: from the configuration, or a constant of the script."""
+    return config.accessors.get(f"source:{table.name}") or constant_name(table)
+
+
+def needed_columns(view: View, table: Table) -> list[str]:
+    """Registered columns that the specification mentions anywhere, beside keys, times and partitions.
+
+    A mention under the same name for another table costs a column that is read and not used, nothing else.
+    """
+    text = view.spec.model_dump_json(exclude={"tests", "description"})
+    texts = [text, *(feature.model_dump_json() for source in view.sources for feature in source.early + source.late)]
+    for feature in view.features:
+        if feature.computation is not None:
+            texts.append(feature.computation.model_dump_json())
+    mentioned = {word.lower() for item in texts for word in re.findall(r"\w+", item)}
+    times = {table.event_time, table.available_time, table.valid_from, table.valid_to}
+    fixed = {*table.keys, *(name for name in times if name), *(item.column for item in table.partitions if item.of)}
+    return [column.name for column in table.columns if column.name in fixed or column.name.lower() in mentioned]
+
+
+def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+    """Writes the frame; with a partition, dynamically, so that other days stay."""
+    frame = next((bound.name for bound in signature(scope.view, conventions, "write")
+                  if bound.meaning in ("frame", "table")), "features")
+    place = config.accessors.get("output") or "OUTPUT_TABLE"
+    partition = quoted(scope.view.partition) if scope.view.partition else None
+    is_table = "output" not in config.accessors or "table" in place.lower()
+    if not is_table:
+        given = {"df": frame, "destination": place, "path": place, "name": place, "table": place}
+        call = scope.utility_call("write_table", **given, partition=partition or "None", partition_by=partition or "None")
+        if call is not None:
+            return [call]
+    writer = f'{frame}.write.mode("overwrite")'
+    if partition is None:
+        return [f"{writer}.{'saveAsTable' if is_table else 'parquet'}({place})"]
+    dynamic = f'{writer}.option("partitionOverwriteMode", "dynamic")'
+    if not is_table:
+        return [f"{dynamic}.partitionBy({partition}).parquet({place})"]
+    return [f"if {frame}.sparkSession.catalog.tableExists({place}):",
+            f"    {dynamic}.insertInto({place})", "else:", f"    {frame}.write.partitionBy({partition}).saveAsTable({place})"]
+
+
+def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+    """Parses the options, builds the session, and calls the other functions."""
+    view = scope.view
+    option, as_of = conventions.config_option, conventions.as_of_option
+    has_cutoff = view.cutoff != "spine"
+    argv = next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), "")
+    lines = ["parser = argparse.ArgumentParser(description=__doc__)",
+             f'parser.add_argument({quoted(option)}, required=True, help="YAML file of the view")']
+    if has_cutoff:
+        lines.append(f'parser.add_argument({quoted(as_of)}, required=True, help="cut-off, ISO 8601; UTC without an offset")')
+    lines.append(f"args = parser.parse_args({argv})")
+    if has_cutoff:
+        lines += [f"as_of = datetime.fromisoformat(args.{_destination(as_of)})",
+                  "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)"]
+    session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
+    lines += ["", f"config = {_config(scope, config, f'args.{_destination(option)}')}",
+              f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}"]
+    loaded = shape_of(conventions, "load").returns.lower()
+    tables = sorted(view.tables)
+    each = {name: f"tables[{quoted(name)}]" for name in tables}
+    target = "tables"
+    if loaded.startswith("tuple") or (loaded == "dataframe" and len(tables) == 1):
+        each = {name: name for name in tables}
+        target = ", ".join(tables) + ("," if loaded.startswith("tuple") and len(tables) == 1 else "")
+    return [*lines, f"{target} = {_call(view, conventions, 'load', each)}",
+            f"features = {_call(view, conventions, 'build', each)}", _call(view, conventions, "write", each)]
+
+
+def _destination(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
+
+
+def _config(scope: Scope, config: Config, path: str) -> str:
+    call = scope.utility_call("load_config", path=path)
+    if call is not None:
+        return call
+    parsed = f'yaml.safe_load(Path({path}).read_text(encoding="utf-8"))'
+    return f"{config.class_name.split(':')[1]}.model_validate({parsed})" if config.class_name else parsed
+
+
+def _call(view: View, conventions: Conventions, role: str, each: dict[str, str]) -> str:
+    """A call of a predefined function with what its parameters mean."""
+    values: dict[Meaning, str] = {"spark": "spark", "config": "config", "tables": "tables", "frame": "features",
+                                  "as_of": "as_of"}
+    shape = shape_of(conventions, role)  # type: ignore[arg-type]
+    optional = {parameter.name for parameter in shape.parameters if parameter.default is not None}
+    arguments = []
+    bound: Bound
+    for bound in signature(view, conventions, role):  # type: ignore[arg-type]
+        value = each[bound.table] if bound.table else values.get(bound.meaning)
+        if role == "write" and bound.meaning == "table":
+            value = "features"
+        if value is None and bound.name in optional:
+            continue
+        arguments.append(value or bound.name)
+    return f"{shape.name}({', '.join(arguments)})"

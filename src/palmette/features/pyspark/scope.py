@@ -1,0 +1,97 @@
+"""What every part of the writer knows: the view, the cut-off as code, chosen utilities, and which names are taken."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from dataclasses import dataclass, field
+
+from palmette.features.artefacts import Need, Utilities, Utility
+from palmette.features.pyspark.code import Code
+from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
+from palmette.features.spec.view import AS_OF, Schema, View
+
+RESERVED = {"F", "T", "W", "spark", "as_of", "spine", "keys", "argparse", "datetime", "timedelta", "UTC", "Path",
+            "yaml", "config", "argv", "features", "rows", "DataFrame", "SparkSession", "Any", "date"}
+
+
+@dataclass
+class Names:
+    """Identifiers of one script, each given once."""
+
+    taken: set[str] = field(default_factory=set)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` as an identifier that nothing else has."""
+        name = identifier(wanted)
+        number = 2
+        while name in self.taken:
+            name = f"{identifier(wanted)}_{number}"
+            number += 1
+        self.taken.add(name)
+        return name
+
+
+def identifier(text: str) -> str:
+    """A usable Python variable name.
+
+    >>> identifier("class"), identifier("2nd try")
+    ('class_', '_2nd_try')
+    """
+    name = re.sub(r"\W", "_", text)
+    name = name if name[:1].isalpha() or name.startswith("_") else f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) or name in RESERVED else name
+
+
+@dataclass(frozen=True)
+class Scope:
+    view: View
+    utilities: Utilities
+    names: Names
+    functions: list[str] = field(default_factory=list)
+    """Source of the transforms, in the order of the file."""
+    used: set[Need] = field(default_factory=set)
+    """Needs that utilities were called for."""
+
+    @property
+    def per_row(self) -> bool:
+        """Whether each row of the spine has its own cut-off."""
+        return self.view.cutoff == "spine"
+
+    @property
+    def cutoff(self) -> Code:
+        return Code('F.col("as_of")', column=AS_OF) if self.per_row else Code("F.lit(as_of)")
+
+    @property
+    def row_keys(self) -> tuple[str, ...]:
+        """What, beside the keys, tells groups apart: the cut-off where each row has its own."""
+        return (AS_OF,) if self.per_row else ()
+
+    def utility(self, need: Need) -> Utility | None:
+        return next((utility for utility in self.utilities.chosen if utility.need == need), None)
+
+    def utility_call(self, need: Need, **arguments: str) -> str | None:
+        """Source of a call of the repository's function for `need`; None when there is none that takes these."""
+        utility = self.utility(need)
+        if utility is None or not set(re.findall(r"{(\w+)}", utility.call)) <= set(arguments):
+            return None
+        self.used.add(need)
+        return utility.call.format(**arguments)
+
+    def sql(self, text: str, schema: Schema) -> Code:
+        """The expression as code, with the repository's own division where it has one."""
+        divide = self.utility("divide")
+        code = translate(text, schema, divide.call if divide else TRY_DIVIDE)
+        if divide and re.search(rf"\b{divide.name}\(", code.text):
+            self.used.add("divide")
+        return code
+
+    def keys_name(self, keys: tuple[str, ...]) -> str:
+        """The keys in a name: by entity where they make up whole entities, e.g. `user_offer`."""
+        rest, parts = set(keys), []
+        for entity in self.view.spec.entities:
+            if set(entity.keys) <= rest:
+                parts.append(entity.name)
+                rest -= set(entity.keys)
+        return "_".join(parts + [key for key in keys if key in rest])

@@ -1,0 +1,149 @@
+"""Tables that hold states: what was known of a key at an instant."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, names, quoted
+from palmette.features.pyspark.pruning import pruning
+from palmette.features.pyspark.scope import Scope, identifier
+from palmette.features.pyspark.times import instant, visible
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Join
+from palmette.features.spec.view import Schema
+
+
+class JoinCode(NamedTuple):
+    calls: list[str]
+    parameter: str
+    """The data frame of the table, as the calls name it."""
+    table: str
+
+
+def pairs(columns: dict[str, str] | tuple[str, ...]) -> dict[str, str]:
+    """Here to there, from a mapping or from names that are the same on both sides."""
+    return columns if isinstance(columns, dict) else {name: name for name in columns}
+
+
+def registered_schema(table: Table) -> Schema:
+    return {column.name: column.type.parsed for column in table.columns}
+
+
+def selected(items: dict[str, str]) -> list[str]:
+    """Arguments of a select: new name to column."""
+    return [quoted(old) if new == old else f"F.col({quoted(old)}).alias({quoted(new)})" for new, old in items.items()]
+
+
+def join_keys(keys: list[str]) -> str:
+    return quoted(keys[0]) if len(keys) == 1 else names(keys)
+
+
+def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Schema) -> JoinCode:
+    """The calls that take columns of `table` as known at `moment`."""
+    how = {"keep": "left", "drop": "inner"}[join.unmatched]
+    on = pairs(join.on)
+    taken = {new: there for new, there in pairs(join.columns).items() if not (new in on and on[new] == there)}
+    parameter = identifier(table.name)
+    replaced = [name for name in taken if name in schema]
+    calls = [f"drop({name_arguments(replaced)})"] if replaced else []
+    if table.kind in ("snapshot", "scd2") and (scope.per_row or moment != scope.cutoff):
+        states = states_function(scope, table, on, taken)
+        mine = {name: f"{table.name}_{name}" for name in (*on, "known_from", "known_until")}
+        until = f"F.col({quoted(mine['known_until'])})"
+        condition = " & ".join([
+            *(f"(F.col({quoted(here)}) == F.col({quoted(mine[here])}))" for here in on),
+            f"(F.col({quoted(mine['known_from'])}) < {moment.text})",
+            f"({until}.isNull() | ({until} >= {moment.text}))",
+        ])
+        calls.append(f"join({states}({parameter}), on={condition}, how={quoted(how)})")
+        calls.append(f"drop({name_arguments(mine.values())})")
+    else:
+        right = parameter if table.kind == "dimension" else f"{current_function(scope, table)}({parameter}, as_of)"
+        columns = ", ".join(selected({**on, **taken}))
+        calls.append(f"join({right}.select({columns}), on={join_keys(list(on))}, how={quoted(how)})")
+    return JoinCode(calls, parameter, table.name)
+
+
+def current_function(scope: Scope, table: Table) -> str:
+    """Name of the transform that gives each key's state at the run's cut-off; written at its first use."""
+    name = f"current_{identifier(table.name)}"
+    if name not in scope.names.taken:
+        scope.names.taken.add(name)
+        parameter = identifier(table.name)
+        statements, calls = current_state(scope, table, registered_schema(table), parameter)
+        doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
+        scope.functions.append(function(
+            name, [f"{parameter}: DataFrame", "as_of: datetime"], "DataFrame", doc,
+            [*statements, f"return {chain(parameter, calls)}"]))
+    return name
+
+
+def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tuple[list[str], list[str]]:
+    """Statements and calls that narrow rows of a state table to those known at the cut-off."""
+    statements: list[str] = []
+    calls: list[str] = []
+    if start == identifier(table.name) and (days := pruning(scope, table, None)):
+        statements += days.statements
+        calls.append(f"where({days.condition})")
+    condition = conjunction(visible(table, schema, scope.cutoff))
+    if condition is not None:
+        calls.append(f"where({condition.text})")
+    if table.kind == "snapshot" or (table.kind == "scd2" and not table.keys_enforced):
+        statements.append(f"newest_first = {newest_first(scope, table)}")
+        calls += ['withColumn("recency", F.row_number().over(newest_first))', 'where(F.col("recency") == 1)',
+                  'drop("recency")']
+    return statements, calls
+
+
+def newest_first(scope: Scope, table: Table) -> str:
+    """Window over the states of one key, the newest first; ties are broken by the other columns."""
+    order = [f"F.col({quoted(name)}).desc()" for name in recency(table)]
+    keys = (*table.keys, *scope.row_keys)
+    return f"W.partitionBy({name_arguments(keys)}).orderBy({', '.join(order)})"
+
+
+def recency(table: Table) -> list[str]:
+    """Columns that order the states of one key; where keys may repeat, all columns that can be compared."""
+    first = [name for name in (table.event_time or table.valid_from, table.available_time) if name]
+    if table.keys_enforced:
+        return first[:1]
+    others = [column.name for column in table.columns if column.type.parsed.name != "map"]
+    return first + [name for name in others if name not in first and name not in table.keys]
+
+
+def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
+    """Writes the transform that gives every state with the span in which it was the latest known."""
+    prefix = table.name
+    parameter = identifier(table.name)
+    schema = registered_schema(table)
+    name = scope.names.fresh(f"{prefix}_states")
+    start = instant(table.event_time or table.valid_from or "", schema, table)
+    begins, needed = start.text, [start]
+    if table.available_time is not None:
+        available = instant(table.available_time, schema, table)
+        begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
+    known_from, known_until = f"{prefix}_known_from", f"{prefix}_known_until"
+    calls = [f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
+             f"withColumn({quoted(known_from)}, {begins})"]
+    order = [known_from, *(column for column in recency(table) if not table.keys_enforced or table.available_time)]
+    statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
+    following = f"F.lead({quoted(known_from)}).over(by_key)"
+    values = [f"F.col({quoted(there)}).alias({quoted(new)})" if new != there else quoted(there)
+              for new, there in taken.items()]
+    if table.kind == "scd2":
+        until = instant(table.valid_to, schema, table).argument if table.valid_to else "F.lit(None)"
+        calls.append(f"withColumn({quoted(known_until)}, F.least({until}, {following}))")
+    else:
+        calls.append(f"withColumn({quoted(known_until)}, {following})")
+        if table.available_time is not None:
+            fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
+            so_far = "by_key.rowsBetween(W.unboundedPreceding, W.currentRow)"
+            calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
+            values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
+    keys = selected({f"{prefix}_{here}": there for here, there in on.items()})
+    calls.append(f"select({', '.join([*keys, *values, quoted(known_from), quoted(known_until)])})")
+    scope.functions.append(function(
+        name, [f"{parameter}: DataFrame"], "DataFrame",
+        f"States of {prefix}, each with the span in which it was the latest known.",
+        [*statements, f"return {chain(parameter, calls)}"]))
+    return name

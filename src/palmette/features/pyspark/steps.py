@@ -1,0 +1,218 @@
+"""Steps of a source as method calls on a data frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palmette.features.pyspark.code import SUM, Code, call, column, literal, method, name_arguments, names, quoted
+from palmette.features.pyspark.scope import Scope
+from palmette.features.pyspark.states import join_calls
+from palmette.features.pyspark.times import instant
+from palmette.features.spec import fsc
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import Schema, ViewSource
+
+_DATE_PARTS = {
+    "year": "F.year", "quarter": "F.quarter", "month": "F.month", "week": "F.weekofyear", "day": "F.dayofmonth",
+    "day_of_year": "F.dayofyear", "hour": "F.hour", "minute": "F.minute", "date": "F.to_date",
+}
+_SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
+
+
+@dataclass
+class Pipeline:
+    """The calls that steps become, as they accumulate."""
+
+    scope: Scope
+    source: ViewSource
+    schema: dict[str, SparkType]
+    """Columns so far."""
+    statements: list[str] = field(default_factory=list)
+    """What is defined before the chain of calls."""
+    calls: list[str] = field(default_factory=list)
+    parameters: dict[str, str] = field(default_factory=dict)
+    """Further data frames that the calls use: parameter name to the code that is passed for it."""
+
+    @property
+    def table(self) -> Table:
+        return self.source.table
+
+    def sql(self, text: str) -> Code:
+        return self.scope.sql(text, self.schema)
+
+    def set_columns(self, columns: Mapping[str, str]) -> None:
+        if len(columns) == 1:
+            ((name, text),) = columns.items()
+            self.calls.append(f"withColumn({quoted(name)}, {text})")
+        else:
+            self.calls.append("withColumns({" + ", ".join(f"{quoted(n)}: {t}" for n, t in columns.items()) + "})")
+        self.schema.update({name: self.source.schema.get(name, SparkType("string")) for name in columns})
+
+    def event(self) -> Code:
+        """The event time as a timestamp."""
+        assert self.table.event_time is not None
+        return instant(self.table.event_time, self.schema, self.table)
+
+    def entity_window(self, by: tuple[str, ...]) -> str:
+        """A variable that holds the entity's events in order."""
+        keys = (*by, *self.scope.row_keys)
+        name = f"{'_'.join(by)}_events"
+        order = [self.table.event_time or "", *(key for key in self.table.keys if key not in keys)]
+        statement = f"{name} = W.partitionBy({name_arguments(keys)}).orderBy({name_arguments(order)})"
+        if statement not in self.statements:
+            self.statements.append(statement)
+        return name
+
+
+def add_steps(pipeline: Pipeline, steps: tuple[fsc.Step, ...]) -> None:
+    for step in steps:
+        _WRITERS[type(step)](pipeline, step)
+
+
+def _filter(pipeline: Pipeline, step: fsc.FilterStep) -> None:
+    pipeline.calls.append(f"where({pipeline.sql(step.filter).as_column.text})")
+
+
+def _compute(pipeline: Pipeline, step: fsc.ComputeStep) -> None:
+    pipeline.set_columns({name: pipeline.sql(text).as_column.text for name, text in step.compute.items()})
+
+
+def _replace(pipeline: Pipeline, step: fsc.ReplaceStep) -> None:
+    target = step.replace.column
+    kind = pipeline.schema[target]
+    text = "F"
+    for old, new in step.replace.values.items():
+        text += f".when({column(target).text} == {_typed(old, kind)}, {literal(new).text})"
+    pipeline.set_columns({target: f"{text}.otherwise({column(target).text})"})
+
+
+def _typed(text: str, kind: SparkType) -> str:
+    """A value of a column's type that is written as text."""
+    if kind.name == "boolean":
+        return f"F.lit({text.lower() == 'true'})"
+    if kind.is_integer or kind.name in ("float", "double"):
+        return str(int(text) if kind.is_integer else float(text))
+    if kind.name == "string":
+        return quoted(text)
+    return f"F.lit({quoted(text)}).cast({quoted(str(kind))})"
+
+
+def _convert(pipeline: Pipeline, step: fsc.ConvertStep) -> None:
+    convert = step.convert
+    kind, target = pipeline.schema[convert.column], convert.to.parsed
+    lenient = convert.invalid == "null"
+    value = column(convert.column)
+    registered = pipeline.table.column(convert.column)
+    if convert.format is not None and kind.is_temporal:
+        text = call("F.date_format", quoted(convert.column), quoted(convert.format)).text
+    elif convert.format is not None:
+        text = _parsed(convert.column, target, convert.format, lenient)
+    elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
+        moment = instant(convert.column, pipeline.schema, pipeline.table)
+        text = moment.text if target.name == "timestamp" else method(moment, "cast", quoted(str(target))).text
+    else:
+        text = method(value, "try_cast" if lenient else "cast", quoted(str(target))).text
+    pipeline.set_columns({convert.column: text})
+
+
+def _parsed(name: str, target: SparkType, pattern: str, lenient: bool) -> str:
+    """Text read by a pattern."""
+    if lenient:
+        parsed = f"F.try_to_timestamp({quoted(name)}, F.lit({quoted(pattern)}))"
+        return parsed if target.name == "timestamp" else f"{parsed}.cast({quoted(str(target))})"
+    functions = {"date": "F.to_date", "timestamp": "F.to_timestamp"}
+    if target.name in functions:
+        return f"{functions[target.name]}({quoted(name)}, {quoted(pattern)})"
+    return f"F.to_timestamp_ntz({quoted(name)}, F.lit({quoted(pattern)}))"
+
+
+def _categorise(pipeline: Pipeline, step: fsc.CategoriseStep) -> None:
+    rule = step.categorise
+    text = "F"
+    if rule.of is None:
+        for case in rule.cases:
+            text += f".when({pipeline.sql(case.when).as_column.text}, {literal(case.then).text})"
+        text += "" if rule.otherwise is None else f".otherwise({literal(rule.otherwise).text})"
+    else:
+        value = pipeline.sql(rule.of).as_column.within(SUM)
+        labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
+        bounds = [str(int(bound)) if bound == int(bound) else repr(bound) for bound in rule.buckets]
+        for bound, label in zip(bounds, labels, strict=False):
+            text += f".when({value} < {bound}, {quoted(label)})"
+        text += f".when({value} >= {bounds[-1]}, {quoted(labels[len(bounds)])})"
+    pipeline.set_columns({rule.column: text})
+
+
+def _extract(pipeline: Pipeline, step: fsc.ExtractStep) -> None:
+    rule = step.extract
+    of = quoted(rule.of)
+    if rule.split is not None:
+        pattern = re.sub(r"([\\.\[\]{}()*+?^$|])", r"\\\1", rule.split.by)
+        text = f"F.try_element_at(F.split({of}, {quoted(pattern)}), F.lit({rule.split.part}))"
+    elif rule.regex is not None:
+        pattern = quoted(rule.regex.pattern)
+        text = f"F.when(F.col({of}).rlike({pattern}), F.regexp_extract({of}, {pattern}, {rule.regex.group}))"
+    elif rule.json_field is not None:
+        text = f"F.get_json_object({of}, {quoted('$.' + rule.json_field)})"
+    else:
+        moment = column(rule.of)
+        if pipeline.schema[rule.of].is_integer:
+            moment = instant(rule.of, pipeline.schema, pipeline.table)
+        part = rule.date_part or "date"
+        text = (f"F.weekday({moment.argument}) + 1" if part == "day_of_week"
+                else call(_DATE_PARTS[part], moment.argument).text)
+    pipeline.set_columns({rule.column: text})
+
+
+def _join(pipeline: Pipeline, step: fsc.JoinStep) -> None:
+    join = step.join
+    table = pipeline.scope.view.tables[join.table]
+    moment = pipeline.scope.cutoff if join.at == "cutoff" or not pipeline.table.event_time else pipeline.event()
+    calls, parameter, passed = join_calls(pipeline.scope, join, table, moment, pipeline.schema)
+    pipeline.calls += calls
+    pipeline.parameters[parameter] = passed
+    taken = join.columns if isinstance(join.columns, dict) else {name: name for name in join.columns}
+    pipeline.schema.update({name: table.column(there).type.parsed for name, there in taken.items()})  # type: ignore[union-attr]
+
+
+def _previous(pipeline: Pipeline, step: fsc.PreviousStep) -> None:
+    rule = step.previous
+    window = pipeline.entity_window(rule.by)
+    offset = [] if rule.offset == 1 else [str(rule.offset)]
+    lag = call("F.lag", pipeline.sql(rule.of).argument, *offset)
+    pipeline.set_columns({rule.column: f"{lag.text}.over({window})"})
+
+
+def _elapsed(pipeline: Pipeline, by: tuple[str, ...]) -> str:
+    """Microseconds since the entity's previous event."""
+    window = pipeline.entity_window(by)
+    micros = call("F.unix_micros", pipeline.event().argument).text
+    return f"{micros} - F.lag({micros}).over({window})"
+
+
+def _gap(pipeline: Pipeline, step: fsc.GapStep) -> None:
+    unit = {"seconds": "SECOND", "minutes": "MINUTE", "hours": "HOUR", "days": "DAY"}[step.gap.unit]
+    pipeline.set_columns({step.gap.column: f"({_elapsed(pipeline, step.gap.by)}) / MICROS_PER_{unit}"})
+
+
+def _session(pipeline: Pipeline, step: fsc.SessionStep) -> None:
+    rule = step.session
+    unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[rule.timeout.unit]
+    gap, window = f"{rule.column}_gap", pipeline.entity_window(rule.by)
+    pipeline.calls.append(f"withColumn({quoted(gap)}, {_elapsed(pipeline, rule.by)})")
+    starts = f"F.col({quoted(gap)}) >= {rule.timeout.amount} * MICROS_PER_{unit}"
+    running = f"{window}.rowsBetween(W.unboundedPreceding, W.currentRow)"
+    pipeline.set_columns({rule.column: f"F.count_if({starts}).over({running}) + 1"})
+    pipeline.calls.append(f"drop({quoted(gap)})")
+
+
+_WRITERS: Mapping[type[Any], Callable[[Pipeline, Any], None]] = {
+    fsc.FilterStep: _filter, fsc.ComputeStep: _compute, fsc.ReplaceStep: _replace, fsc.ConvertStep: _convert,
+    fsc.CategoriseStep: _categorise, fsc.ExtractStep: _extract, fsc.JoinStep: _join, fsc.PreviousStep: _previous,
+    fsc.GapStep: _gap, fsc.SessionStep: _session,
+}
+

@@ -1,0 +1,73 @@
+"""Instants, visibility and windows as conditions on columns."""
+
+from __future__ import annotations
+
+from palmette.features.pyspark.code import COMPARISON, OR, SUM, Code, call, column, method, quoted
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.view import Schema
+
+_EPOCH = {"s": "F.timestamp_seconds", "ms": "F.timestamp_millis", "us": "F.timestamp_micros"}
+_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
+
+
+def is_utc(zone: str) -> bool:
+    return zone in _UTC
+
+
+def instant(name: str, schema: Schema, table: Table) -> Code:
+    """The column as a timestamp: dates are midnights and wall clocks readings in the session's (the view's) zone."""
+    kind = schema.get(name, SparkType("timestamp"))
+    if kind.name == "timestamp":
+        return column(name)
+    registered = table.column(name)
+    if kind.is_integer and registered is not None:
+        return call(_EPOCH[registered.unit or "s"], quoted(name))
+    return method(column(name), "cast", quoted("timestamp"))
+
+
+def before(left: Code, right: Code) -> Code:
+    return Code(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
+
+
+def visible(table: Table, schema: Schema, cutoff: Code) -> list[Code]:
+    """Conditions under which a row of an event or snapshot table, or a state of an scd2 table, counts at `cutoff`."""
+    conditions = []
+    if table.kind == "scd2":
+        assert table.valid_from is not None
+        conditions.append(before(instant(table.valid_from, schema, table), cutoff))
+        if table.valid_to is not None:
+            until = instant(table.valid_to, schema, table)
+            conditions.append(Code(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
+    elif table.event_time is not None:
+        conditions.append(before(instant(table.event_time, schema, table), cutoff))
+    if table.available_time is not None:
+        conditions.append(before(instant(table.available_time, schema, table), cutoff))
+    return conditions
+
+
+def window_start(window: Window, cutoff: Code, zone: str) -> Code:
+    """The first instant of the window; days are calendar days of the session's zone, hours are hours."""
+    if window.unit == "h" and window.amount >= 24 and not is_utc(zone):
+        return Code(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {window.amount} * MICROS_PER_HOUR)")
+    unit = {"d": "DAY", "h": "HOUR"}[window.unit] + ("S" if window.amount > 1 else "")
+    return Code(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.amount} {unit}")', SUM)
+
+
+def in_window(window: Window, event: Code, cutoff: Code, zone: str) -> Code:
+    return Code(f"{event.within(OR)} >= {window_start(window, cutoff, zone).within(OR)}", COMPARISON)
+
+
+def window_name(window: Window) -> str:
+    """Name of the condition that a row lies in the window: `last_30_days`."""
+    unit = {"d": "day", "h": "hour"}[window.unit]
+    return f"last_{unit}" if window.amount == 1 else f"last_{window.amount}_{unit}s"
+
+
+def widest(windows: list[Window]) -> Window | None:
+    """The window that surely contains all others; None when there is none but all history."""
+    if not windows or any(window.timedelta is None for window in windows):
+        return None
+    largest = max(windows, key=lambda window: window.timedelta or 0)
+    others = {window.unit for window in windows} - {largest.unit}
+    return None if others else largest
