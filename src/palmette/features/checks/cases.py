@@ -45,7 +45,7 @@ def examples(view: View) -> list[Example]:
 
 
 def difference(view: View, wanted: Frame, actual: Frame) -> str:
-    """How two outputs differ, as text; empty when they do not. Columns that `wanted` lacks are not compared."""
+    """How two outputs differ, as text; empty when they do not. Columns that `wanted` lacks do not count."""
     if missing := [name for name in wanted.schema if name not in actual.schema]:
         return f"columns missing from the output: {', '.join(missing)}"
     cut = Frame.of({name: actual.schema[name] for name in wanted.schema}, actual.rows)

@@ -102,7 +102,8 @@ def _survivor(mutant: Mutant, subject: Subject) -> Violation:
         code="mutant-survived",
         subject=mutant.function,
         evidence=f"- {mutant.before}\n+ {mutant.after}",
-        message=f"{subject.script.name}:{mutant.line}: no test notices {_short(mutant.before)} -> {_short(mutant.after)} "
+        message=f"{subject.script.name}:{mutant.line}: no test notices "
+        f"{_short(mutant.before)} -> {_short(mutant.after)} "
         f"({mutant.operator}).",
     )
 

@@ -34,7 +34,7 @@ GROUP = "palmette.checks"
 TOLERATED = frozenset({"mutant-survived"})
 """Violations that fail nothing by themselves: what a reviewer should know."""
 EXPENSIVE = 20
-"""Checks of this cost or more do not run once a cheaper one has failed: they would find the same fault again."""
+"""Checks of this cost or more do not run once a cheaper one has failed: it would be the same fault again."""
 
 
 def registered() -> tuple[Check, ...]:

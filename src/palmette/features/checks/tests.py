@@ -12,7 +12,7 @@ NO_TESTS = "no test file was given"
 
 
 class TestsCheck:
-    """The generated tests pass on the script; where they do not although the oracle agrees, the tests are wrong."""
+    """The tests pass on the script; where they do not although the oracle agrees, the tests are wrong."""
 
     __test__ = False
 

@@ -15,7 +15,7 @@ class Mutant(NamedTuple):
     """The script with one change."""
 
     name: str
-    """`line:column operator number`: unique and stable."""
+    """`place operator number`: unique and stable."""
     operator: str
     function: str
     line: int
@@ -26,7 +26,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(source: Source) -> list[Mutant]:
-    """All mutants of the script's transforms that are valid Python and differ from the script and each other."""
+    """All mutants of the transforms that are valid Python and differ from the script and each other."""
     original = ast.dump(source.tree)
     seen = {original}
     found: list[Mutant] = []
@@ -67,7 +67,7 @@ def _mutant(source: Source, node: ast.expr, operator: str, after: str) -> Mutant
     before = ast.get_source_segment(source.text, node) or ""
     function = source.function_of(node)
     return Mutant(
-        name=f"{node.lineno}:{node.col_offset} {operator}",
+        name=f"{node.lineno}:{node.col_offset}-{node.end_lineno}:{node.end_col_offset} {operator}",
         operator=operator.split(" ")[0],
         function=getattr(function, "name", ""),
         line=node.lineno,

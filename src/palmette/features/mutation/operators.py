@@ -154,7 +154,9 @@ def dropped_calls(source: Source, node: ast.AST) -> Iterator[str]:
         and not is_spark_function(source, node)
     ):
         name = node.func.attr
-        if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (name == "otherwise" and node.args):
+        if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (
+            name == "otherwise" and node.args
+        ):
             yield ast.unparse(node.func.value)
 
 
@@ -185,7 +187,7 @@ def conditions(source: Source, node: ast.AST) -> Iterator[str]:
         yield ast.unparse(always)
 
 
-def joins(source: Source, node: ast.AST) -> Iterator[str]:
+def joins(_source: Source, node: ast.AST) -> Iterator[str]:
     """Another kind of join; fewer keys."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "join":
         return
@@ -212,7 +214,7 @@ def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
-def grouping_keys(source: Source, node: ast.AST) -> Iterator[str]:
+def grouping_keys(_source: Source, node: ast.AST) -> Iterator[str]:
     """A group or a window without one of its keys."""
     if (
         isinstance(node, ast.Call)

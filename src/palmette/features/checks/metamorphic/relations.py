@@ -230,7 +230,8 @@ def spine_mismatch(ground: Ground, output: Sequence[Row]) -> str:
     missing, extra = _difference(wanted, found), _difference(found, wanted)
     if not missing and not extra:
         return ""
-    return f"{len(wanted)} spine rows, {len(found)} output rows; missing {missing[:3]}, extra {extra[:3]} of {columns}"
+    counts = f"{len(wanted)} spine rows, {len(found)} output rows"
+    return f"{counts}; missing {missing[:3]}, extra {extra[:3]} of {columns}"
 
 
 def _plain(value: Any) -> str:

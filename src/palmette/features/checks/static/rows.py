@@ -155,12 +155,13 @@ def tied_orders(source: Source) -> Iterator[Finding]:
         elif called(node) in ("max_by", "min_by") and len(node.args) == 2:
             order = _Order(frozenset(source.view.grain), _plain_columns(source, node.args[1]))
         if order and order.by and not any(_decides(order, keys) for keys in unique):
-            message = f"{called(node)}() over an order by {sorted(order.by)} can have ties; end it with the table's keys"
+            columns = ", ".join(sorted(order.by))
+            message = f"{called(node)}() by {columns} can have ties; end the order with the table's keys"
             yield Finding("tied-order", node, message)
 
 
 def _decides(order: _Order, keys: frozenset[str]) -> bool:
-    """Whether the order is unique where `keys` identify a row; what sets rows apart cannot identify them as well."""
+    """Whether the order is unique where `keys` identify a row: by more than what sets rows apart."""
     return keys <= order.within | order.by and not keys <= order.within
 
 

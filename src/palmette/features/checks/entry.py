@@ -1,0 +1,66 @@
+"""Which function of a hand-written script builds the features."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from palmette.errors import UserError, nearest
+from palmette.features.harness.binding import bind
+
+NAMES = ("build", "build_features", "compute", "compute_features", "transform", "create_features", "features")
+"""What such functions are usually called, the most usual first."""
+
+
+def find_entry(
+    text: str, tables: Collection[str], *, name: str | None = None, file: str = "the script"
+) -> str:
+    """The name of the function that takes the view's tables and returns a data frame.
+
+    Args:
+        name: What the person said; only checked.
+
+    Raises:
+        UserError: the script is not Python, the named function is missing, or none or several could be meant.
+    """
+    try:
+        functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    except SyntaxError as error:
+        raise UserError(
+            f"{file} is not Python: line {error.lineno}: {error.msg}.", "Mend it first.", code="not-python"
+        ) from error
+    if name is not None:
+        if name not in functions:
+            hint = nearest(name, functions)
+            raise UserError(
+                f"{file} has no function {name!r}{f'; did you mean {hint!r}?' if hint else ''}.",
+                f"It has {_listed(functions)}.",
+                code="no-entry",
+            )
+        return name
+    fitting = [name for name, node in functions.items() if _fits(text, node, tables)]
+    usual = [name for name in NAMES if name in fitting]
+    if len(fitting) == 1 or usual:
+        return (usual or fitting)[0]
+    found = (
+        f"{_listed(fitting)} could all be it"
+        if fitting
+        else f"none of {_listed(functions)} takes the view's tables"
+    )
+    raise UserError(
+        f"Which function of {file} builds the features is not clear: {found}.",
+        "Name it with --entry NAME.",
+        code="no-entry",
+    )
+
+
+def _fits(text: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
+    """Whether tables can be passed to the function and it may return a data frame."""
+    bindings = bind(text, function.name, tables, has_config=False)
+    takes = any(item.meaning in ("table", "tables") for item in bindings.bound)
+    returns = ast.unparse(function.returns) if function.returns is not None else ""
+    return takes and not bindings.error and (not returns or returns.strip("'\"").endswith("DataFrame"))
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "no function"
