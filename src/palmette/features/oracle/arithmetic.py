@@ -1,0 +1,186 @@
+"""Arithmetic with Spark's types: wider integers, exact decimals, errors on overflow, null on a zero divisor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
+from palmette.features.oracle.clock import at_wall, plus, plus_months, wall
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.typed import Typed, constant, to
+from palmette.features.spec.values import SparkType
+
+Operation = Callable[[Any, Any], Any]
+
+
+def binary(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+    """`left operator right` for + - * / % div."""
+    if left.kind.name == right.kind.name == "null":
+        return constant(None, c.DOUBLE)
+    if not (_is_number(left) and _is_number(right)):
+        return _temporal(operator, left, right, zone)
+    left, right = _numeric(left, right, zone), _numeric(right, left, zone)
+    names = {left.kind.name, right.kind.name}
+    if "decimal" in names and not names & {"float", "double"}:
+        return _decimal(operator, _widened(left, zone), _widened(right, zone))
+    if operator == "/":
+        return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _divide)
+    kind = c.common(left.kind, right.kind)
+    if operator == "div":
+        kind = c.BIGINT
+    if kind.is_integer:
+        return _lifted(kind, left, right, _INTEGER[operator], lambda value: in_range(value, kind))
+    finish = to_single if kind.name == "float" else None
+    return _lifted(kind, to(left, kind, zone), to(right, kind, zone), _FLOAT[operator], finish)
+
+
+def negated(item: Typed, zone: ZoneInfo) -> Typed:
+    kind = item.kind
+    if kind.name == "interval":
+        return _unary(kind, item, lambda value: -value)
+    if kind.is_integer:
+        return _unary(kind, item, lambda value: in_range(-value, kind))
+    if kind.is_numeric:
+        return _unary(kind, item, lambda value: value.copy_negate() if isinstance(value, Decimal) else -value)
+    return negated(to(item, c.DOUBLE, zone), zone)
+
+
+def _unary(kind: SparkType, item: Typed, operation: Callable[[Any], Any]) -> Typed:
+    def run(row: Any) -> Any:
+        value = item.run(row)
+        return None if value is None else operation(value)
+
+    return Typed(kind, run, item.literal)
+
+
+def _is_number(item: Typed) -> bool:
+    return item.kind.is_numeric or item.kind.name in ("string", "null")
+
+
+def _numeric(item: Typed, other: Typed, zone: ZoneInfo) -> Typed:
+    if item.kind.is_numeric:
+        return item
+    if item.kind.name == "null":
+        return to(item, other.kind if other.kind.is_numeric else c.DOUBLE, zone)
+    return to(item, c.BIGINT if other.kind.is_integer else c.DOUBLE, zone)
+
+
+def _widened(item: Typed, zone: ZoneInfo) -> Typed:
+    """Integers as decimals; a whole literal takes no more digits than it has."""
+    if item.kind.name == "decimal":
+        return item
+    if item.literal and item.value() is not None:
+        return to(item, SparkType("decimal", len(str(abs(item.value()))), 0), zone)
+    return to(item, c.as_decimal(item.kind), zone)
+
+
+def _lifted(kind: SparkType, left: Typed, right: Typed, operation: Operation,
+            finish: Callable[[Any], Any] | None = None) -> Typed:
+    def run(row: Any) -> Any:
+        one, other = left.run(row), right.run(row)
+        if one is None or other is None:
+            return None
+        value = operation(one, other)
+        return value if value is None or finish is None else finish(value)
+
+    return Typed(kind, run, left.literal and right.literal)
+
+
+def _decimal(operator: str, left: Typed, right: Typed) -> Typed:
+    kind = c.BIGINT if operator == "div" else c.arithmetic(operator, left.kind, right.kind)
+    if operator == "div":
+        return _lifted(kind, left, right, lambda a, b: None if b == 0 else _quotient(a, b),
+                       lambda value: in_range(value, kind))
+    return _lifted(kind, left, right, _DECIMAL[operator], lambda value: to_decimal(value, kind))
+
+
+def _quotient(left: Decimal, right: Decimal) -> int:
+    return int(EXACT.divide(left, right).to_integral_value(ROUND_DOWN))
+
+
+def _divide(left: float, right: float) -> float | None:
+    return None if right == 0 else left / right
+
+
+def _whole_quotient(left: int, right: int) -> int | None:
+    if right == 0:
+        return None
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _remainder(left: float, right: float) -> float | None:
+    if right == 0:
+        return None
+    return math.nan if math.isinf(left) else math.fmod(left, right)
+
+
+_INTEGER: dict[str, Operation] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "%": lambda a, b: None if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1), "div": _whole_quotient,
+}
+_FLOAT: dict[str, Operation] = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "%": _remainder,
+}
+_DECIMAL: dict[str, Operation] = {
+    "+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply,
+    "/": lambda a, b: None if b == 0 else EXACT.divide(a, b),
+    "%": lambda a, b: None if b == 0 else EXACT.remainder(a, b),
+}
+
+
+def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+    names = left.kind.name, right.kind.name
+    if operator == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
+        return _temporal(operator, right, left, zone)
+    if operator not in ("+", "-"):
+        return _scaled(operator, left, right, zone)
+    sign = 1 if operator == "+" else -1
+    match names:
+        case ("date", "tinyint" | "smallint" | "int"):
+            return _lifted(c.DATE, left, right, lambda day, n: shifted(day, sign * n))
+        case ("date", "interval"):
+            return _lifted(c.TIMESTAMP, to(left, c.TIMESTAMP, zone), right,
+                           lambda at, length: plus(at, sign * length, zone))
+        case ("timestamp", "interval"):
+            return _lifted(left.kind, left, right, lambda at, length: plus(at, sign * length, zone))
+        case ("timestamp_ntz", "interval"):
+            return _lifted(left.kind, left, right, lambda at, length: at + sign * length)
+        case ("date", "months"):
+            return _lifted(c.DATE, left, right, lambda day, n: plus_months(day, sign * n))
+        case ("timestamp", "months"):
+            return _lifted(left.kind, left, right, lambda at, n: months_later(at, sign * n, zone))
+        case ("interval", "interval") | ("months", "months"):
+            return _lifted(left.kind, left, right, lambda a, b: a + sign * b)
+        case ("date", "date") if sign < 0:
+            return _lifted(c.INTERVAL, left, right, lambda a, b: a - b)
+        case ("timestamp" | "date", "timestamp" | "date") if sign < 0:
+            return _lifted(c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b)
+        case _:
+            raise NotCovered(f"{names[0]} {operator} {names[1]}")
+
+
+def _scaled(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+    if operator == "*" and {left.kind.name, right.kind.name} & {"interval", "months"}:
+        number, length = (left, right) if left.kind.is_numeric else (right, left)
+        if number.kind.is_integer:
+            return _lifted(length.kind, length, number, lambda a, n: a * n)
+    raise NotCovered(f"{left.kind} {operator} {right.kind}")
+
+
+def shifted(day: date, days: int) -> date:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError as error:
+        raise WouldFail(f"{day} plus {days} days lies outside the years 1 to 9999") from error
+
+
+def months_later(at: datetime, months: int, zone: ZoneInfo) -> datetime:
+    reading = wall(at, zone)
+    return at_wall(datetime.combine(plus_months(reading.date(), months), reading.time()), zone)

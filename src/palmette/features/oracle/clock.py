@@ -1,0 +1,114 @@
+"""Instants, calendar days and wall clocks of one time zone, as Spark counts them.
+
+An instant is an aware `datetime` in UTC; a wall clock reading is a naive one. A reading that daylight saving
+skips moves forward by the length of the gap; one that happens twice is the earlier one: `java.time`'s rule, and `zoneinfo`'s
+with `fold=0`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.spec.values import Window
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DAY = timedelta(days=1)
+
+
+def wall(instant: datetime, zone: ZoneInfo) -> datetime:
+    """What a clock on the wall shows: naive."""
+    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def at_wall(reading: datetime, zone: ZoneInfo) -> datetime:
+    """The instant at which the clock shows `reading`."""
+    try:
+        return reading.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    except OverflowError as error:
+        raise WouldFail(f"{reading} lies outside the years 1 to 9999") from error
+
+
+def midnight(day: date, zone: ZoneInfo) -> datetime:
+    """The instant at which the calendar day begins."""
+    return at_wall(datetime.combine(day, time()), zone)
+
+
+def day_of(instant: datetime, zone: ZoneInfo) -> date:
+    return wall(instant, zone).date()
+
+
+def plus_days(instant: datetime, days: int, zone: ZoneInfo) -> datetime:
+    """The same time of the clock `days` calendar days later; an ambiguous reading keeps the offset it had."""
+    if days == 0:
+        return instant
+    local = instant.astimezone(zone)
+    try:
+        reading = local.replace(tzinfo=None) + days * DAY
+    except OverflowError as error:
+        raise WouldFail(f"{instant} plus {days} days lies outside the years 1 to 9999") from error
+    later = reading.replace(tzinfo=zone, fold=1)
+    earlier = reading.replace(tzinfo=zone, fold=0)
+    ambiguous = earlier.utcoffset() != later.utcoffset() and _exists(earlier, zone)
+    return (later if ambiguous and later.utcoffset() == local.utcoffset() else earlier).astimezone(UTC)
+
+
+def _exists(local: datetime, zone: ZoneInfo) -> bool:
+    return local.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None)
+
+
+def plus(instant: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
+    """Whole days as calendar days, the rest as elapsed time: Spark's timestamp + day-time interval."""
+    micros = length // MICROSECOND
+    days = int(abs(micros) // 86_400_000_000) * (1 if micros >= 0 else -1)
+    try:
+        return plus_days(instant, days, zone) + (length - days * DAY)
+    except OverflowError as error:
+        raise WouldFail(f"{instant} + {length} lies outside the years 1 to 9999") from error
+
+
+def plus_months(day: date, months: int) -> date:
+    """The same day of a later month, or that month's last."""
+    index = day.year * 12 + day.month - 1 + months
+    year, month = divmod(index, 12)
+    if not 1 <= year <= 9999:
+        raise WouldFail(f"{day} plus {months} months lies outside the years 1 to 9999")
+    return date(year, month + 1, min(day.day, last_day(date(year, month + 1, 1)).day))
+
+
+def last_day(day: date) -> date:
+    following = date(day.year + day.month // 12, day.month % 12 + 1, 1) if day < date(9999, 12, 1) else None
+    return following - DAY if following else date(9999, 12, 31)
+
+
+def window_start(cutoff: datetime, window: Window, zone: ZoneInfo) -> datetime | None:
+    """The first instant of the window before the cut-off; None for all history."""
+    if window.unit == "all":
+        return None
+    if window.unit == "d":
+        return plus_days(cutoff, -window.amount, zone)
+    return cutoff - timedelta(hours=window.amount)
+
+
+def instant_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | None:
+    """The instant that a time column's value stands for: timestamp, timestamp_ntz, date, or a count since the epoch."""
+    match value:
+        case None:
+            return None
+        case datetime():
+            return value.astimezone(UTC) if value.tzinfo else at_wall(value, zone)
+        case date():
+            return midnight(value, zone)
+        case bool():
+            raise NotCovered("a boolean as a time")
+        case int():
+            return EPOCH + {"s": 1_000_000, "ms": 1000, "us": 1}[unit or "s"] * value * MICROSECOND
+        case _:
+            raise NotCovered(f"a time of type {type(value).__name__}")
+
+
+def micros(instant: datetime) -> int:
+    """Microseconds since the epoch."""
+    return (instant - EPOCH) // MICROSECOND

@@ -1,0 +1,11 @@
+"""How the oracle says that it has no answer."""
+
+from __future__ import annotations
+
+
+class NotCovered(Exception):  # noqa: N818
+    """The oracle does not know this construct; callers report a skipped check, never a passed one."""
+
+
+class WouldFail(Exception):  # noqa: N818
+    """Spark would raise at run time on these values too: an invalid cast, an overflow, an index out of range."""

@@ -1,0 +1,234 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Any
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.arithmetic import binary, negated
+from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, strict, to
+from palmette.features.spec.values import SparkType
+
+
+def lift(kind: SparkType, items: list[Typed], function: Callable[..., Any]) -> Typed:
+    """Null when any argument is null."""
+
+    def run(row: Any) -> Any:
+        values = [item.run(row) for item in items]
+        return None if any(value is None for value in values) else function(*values)
+
+    return Typed(kind, run)
+
+
+def _number(item: Typed, scope: Scope) -> Typed:
+    return item if item.kind.is_numeric else to(item, c.DOUBLE, scope.zone)
+
+
+def _rounded(mode: str, arguments: list[Typed], scope: Scope) -> Typed:
+    item = _number(arguments[0], scope)
+    digits = arguments[1].value() if len(arguments) > 1 else 0
+    kind = item.kind
+
+    def exact(value: Decimal) -> Decimal:
+        return value.quantize(Decimal(1).scaleb(-digits), mode, EXACT)
+
+    if kind.name == "decimal":
+        return _rounded_decimal(item, digits, exact)
+    if kind.is_integer:
+        return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
+    finish = to_single if kind.name == "float" else float
+    return lift(kind, [item], lambda value: finish(float(exact(Decimal(repr(value)))))
+                if math.isfinite(value) else value)
+
+
+def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decimal]) -> Typed:
+    whole = item.kind.precision - item.kind.scale + 1
+    if digits < 0:
+        kind = SparkType("decimal", min(max(whole, -digits + 1), 38), 0)
+    else:
+        scale = min(item.kind.scale, digits)
+        kind = SparkType("decimal", min(whole + scale, 38), scale)
+    return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
+
+
+def _stepped(mode: str, name: str, arguments: list[Typed], scope: Scope) -> Typed:
+    if len(arguments) > 1:
+        raise NotCovered(f"{name} with a scale")
+    item = _number(arguments[0], scope)
+    if item.kind.name == "decimal":
+        kind = SparkType("decimal", min(item.kind.precision - item.kind.scale + 1, 38), 0)
+        return lift(kind, [item], lambda value: value.to_integral_value(mode))
+    step = math.floor if name == "floor" else math.ceil
+    return lift(c.BIGINT, [item], lambda value: _long(value, step))
+
+
+def _long(value: float, step: Callable[[float], int]) -> int:
+    if math.isnan(value):
+        return 0
+    if math.isinf(value):
+        return (1 << 63) - 1 if value > 0 else -(1 << 63)
+    return max(-(1 << 63), min((1 << 63) - 1, step(value)))
+
+
+for _mode, _names in ((ROUND_HALF_UP, ("round",)), (ROUND_HALF_EVEN, ("bround",))):
+    for _name in _names:
+        FUNCTIONS[_name] = partial(_rounded, _mode)
+for _mode, _name, _names in ((ROUND_FLOOR, "floor", ("floor",)), (ROUND_CEILING, "ceil", ("ceil", "ceiling"))):
+    for _alias in _names:
+        FUNCTIONS[_alias] = partial(_stepped, _mode, _name)
+
+
+@builder("abs")
+def absolute(arguments: list[Typed], scope: Scope) -> Typed:
+    item = _number(arguments[0], scope)
+    kind = item.kind
+    return lift(kind, [item], lambda value: in_range(abs(value), kind) if kind.is_integer else abs(value))
+
+
+@builder("negative")
+def negative(arguments: list[Typed], scope: Scope) -> Typed:
+    return negated(arguments[0], scope.zone)
+
+
+@builder("positive")
+def positive(arguments: list[Typed], scope: Scope) -> Typed:
+    return arguments[0]
+
+
+def _operator(symbol: str, arguments: list[Typed], scope: Scope) -> Typed:
+    return binary(symbol, arguments[0], arguments[1], scope.zone)
+
+
+def _attempt(symbol: str, arguments: list[Typed], scope: Scope) -> Typed:
+    item = binary(symbol, arguments[0], arguments[1], scope.zone)
+
+    def run(row: Any) -> Any:
+        try:
+            return item.run(row)
+        except WouldFail:
+            return None
+
+    return Typed(item.kind, run)
+
+
+FUNCTIONS["mod"] = partial(_operator, "%")
+for _name, _symbol in (("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divide", "/"), ("mod", "%")):
+    FUNCTIONS[f"try_{_name}"] = partial(_attempt, _symbol)
+
+
+@builder("pmod")
+def pmod(arguments: list[Typed], scope: Scope) -> Typed:
+    """The non-negative remainder; null on a zero divisor."""
+    remainder = binary("%", arguments[0], arguments[1], scope.zone)
+    again = binary("%", binary("+", remainder, arguments[1], scope.zone), arguments[1], scope.zone)
+
+    def run(row: Any) -> Any:
+        value = remainder.run(row)
+        return again.run(row) if value is not None and value < 0 else value
+
+    return Typed(remainder.kind, run)
+
+
+@builder("sign", "signum")
+def sign(arguments: list[Typed], scope: Scope) -> Typed:
+    return lift(c.DOUBLE, [to(arguments[0], c.DOUBLE, scope.zone)],
+                lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value))
+
+
+def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
+    """Java's answer where Python raises: NaN outside the domain, infinity on overflow."""
+
+    def call(value: float) -> float:
+        try:
+            return float(function(value))
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return call
+
+
+for _name, _function in (
+    ("sqrt", math.sqrt), ("exp", math.exp), ("expm1", math.expm1), ("sin", math.sin), ("cos", math.cos),
+    ("tan", math.tan), ("asin", math.asin), ("acos", math.acos), ("atan", math.atan), ("sinh", math.sinh),
+    ("cosh", math.cosh), ("tanh", math.tanh), ("degrees", math.degrees), ("radians", math.radians),
+    ("cbrt", math.cbrt),
+):
+    strict(_name, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
+
+
+def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
+    """Null where Spark's logarithms are: at zero and below."""
+    return None if value <= 0 else math.inf if math.isinf(value) else base(value)
+
+
+strict("ln", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log))
+strict("log10", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log10))
+strict("log2", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log2))
+strict("log1p", (c.DOUBLE,), c.DOUBLE)(lambda value: None if value <= -1 else math.log1p(value))
+
+
+@builder("log")
+def log(arguments: list[Typed], scope: Scope) -> Typed:
+    items = [to(item, c.DOUBLE, scope.zone) for item in arguments]
+    if len(items) == 1:
+        return FUNCTIONS["ln"](arguments, scope)
+    return lift(c.DOUBLE, items, lambda base, value: None if base <= 0 or value <= 0 else _ratio(base, value))
+
+
+def _ratio(base: float, value: float) -> float:
+    below = math.log(base)
+    return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
+
+
+@strict("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
+def power(base: float, exponent: float) -> float:
+    try:
+        result = base ** exponent
+    except OverflowError:
+        return math.inf if base > 0 or exponent % 2 == 0 else -math.inf
+    except ZeroDivisionError:
+        return math.inf
+    return math.nan if isinstance(result, complex) else float(result)
+
+
+@strict("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
+def atan2(y: float, x: float) -> float:
+    return math.atan2(y, x)
+
+
+@strict("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
+def hypot(x: float, y: float) -> float:
+    return math.hypot(x, y)
+
+
+@strict("rint", (c.DOUBLE,), c.DOUBLE)
+def rint(value: float) -> float:
+    return float(round(value)) if math.isfinite(value) else value
+
+
+@builder("pi")
+def pi(arguments: list[Typed], scope: Scope) -> Typed:
+    return Typed(c.DOUBLE, lambda row: math.pi, literal=True)
+
+
+@builder("e")
+def euler(arguments: list[Typed], scope: Scope) -> Typed:
+    return Typed(c.DOUBLE, lambda row: math.e, literal=True)
+
+
+@strict("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)
+def width_bucket(value: float, low: float, high: float, buckets: int) -> int | None:
+    if buckets <= 0 or low == high or math.isnan(value):
+        return None
+    below, above = (value < low, value >= high) if low < high else (value > low, value <= high)
+    if below:
+        return 0
+    return buckets + 1 if above else int(buckets * (value - low) / (high - low)) + 1

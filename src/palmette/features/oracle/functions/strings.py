@@ -1,0 +1,251 @@
+"""Functions of text, JSON among them. Positions count characters from 1."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from typing import Any
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.coercion import BIGINT, BINARY, BOOLEAN, INT, STRING
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.patterns import java_regex, java_replacement
+from palmette.features.oracle.typed import Scope, Typed, builder, strict, to
+
+strict("lower lcase", (STRING,), STRING)(str.lower)
+strict("upper ucase", (STRING,), STRING)(str.upper)
+strict("reverse", (STRING,), STRING)(lambda text: text[::-1])
+strict("length len char_length character_length", (STRING,), INT)(len)
+strict("octet_length", (STRING,), INT)(lambda text: len(text.encode()))
+strict("bit_length", (STRING,), INT)(lambda text: 8 * len(text.encode()))
+strict("startswith", (STRING, STRING), BOOLEAN)(str.startswith)
+strict("endswith", (STRING, STRING), BOOLEAN)(str.endswith)
+strict("contains", (STRING, STRING), BOOLEAN)(lambda text, part: part in text)
+strict("instr", (STRING, STRING), INT)(lambda text, part: text.find(part) + 1)
+strict("repeat", (STRING, INT), STRING)(lambda text, times: text * max(times, 0))
+strict("space", (INT,), STRING)(lambda times: " " * max(times, 0))
+strict("initcap", (STRING,), STRING)(
+    lambda text: " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" ")))
+strict("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
+strict("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
+strict("crc32", (BINARY,), BIGINT)(zlib.crc32)
+strict("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
+strict("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
+
+
+@strict("left", (STRING, INT), STRING)
+def left(text: str, length: int) -> str:
+    return text[:max(length, 0)]
+
+
+@strict("right", (STRING, INT), STRING)
+def right(text: str, length: int) -> str:
+    return text[-length:] if length > 0 else ""
+
+
+@strict("substring substr", (STRING, INT, INT), STRING, optional=1)
+def substring(text: str, start: int, length: int = 1 << 31) -> str:
+    """A start of 0 counts as 1; a negative one from the end, and may lie before the text."""
+    begin = start - 1 if start > 0 else start + len(text) if start < 0 else 0
+    end = begin + length
+    return text[max(begin, 0):max(end, 0)] if length > 0 else ""
+
+
+@strict("substring_index", (STRING, STRING, INT), STRING)
+def substring_index(text: str, separator: str, count: int) -> str:
+    if not separator or count == 0:
+        return ""
+    parts = text.split(separator)
+    return separator.join(parts[:count] if count > 0 else parts[count:]) if abs(count) < len(parts) else text
+
+
+@strict("split_part", (STRING, STRING, INT), STRING)
+def split_part(text: str, separator: str, part: int) -> str:
+    if part == 0:
+        raise WouldFail("split_part counts from 1")
+    parts = text.split(separator) if separator else [text]
+    index = part - 1 if part > 0 else len(parts) + part
+    return parts[index] if 0 <= index < len(parts) else ""
+
+
+@strict("replace", (STRING, STRING, STRING), STRING, optional=1)
+def replace(text: str, old: str, new: str = "") -> str:
+    return text.replace(old, new) if old else text
+
+
+@strict("translate", (STRING, STRING, STRING), STRING)
+def translate(text: str, old: str, new: str) -> str:
+    table: dict[int, str | None] = {}
+    for index, char in enumerate(old):
+        table.setdefault(ord(char), new[index] if index < len(new) else None)
+    return text.translate(table)
+
+
+def _pad(text: str, length: int, fill: str, before: bool) -> str:
+    if length <= len(text) or not fill:
+        return text[:max(length, 0)]
+    padding = (fill * length)[:length - len(text)]
+    return padding + text if before else text + padding
+
+
+@strict("lpad", (STRING, INT, STRING), STRING, optional=1)
+def lpad(text: str, length: int, fill: str = " ") -> str:
+    return _pad(text, length, fill, True)
+
+
+@strict("rpad", (STRING, INT, STRING), STRING, optional=1)
+def rpad(text: str, length: int, fill: str = " ") -> str:
+    return _pad(text, length, fill, False)
+
+
+def _trimmer(method: Any) -> Any:
+    """Spark trims spaces only, or the characters named first."""
+    return lambda first, second=None: method(first, " ") if second is None else method(second, first)
+
+
+strict("trim", (STRING, STRING), STRING, optional=1)(_trimmer(str.strip))
+strict("ltrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.lstrip))
+strict("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
+strict("btrim", (STRING, STRING), STRING, optional=1)(
+    lambda text, characters=" ": text.strip(characters))
+
+
+@strict("locate position", (STRING, STRING, INT), INT, optional=1)
+def locate(part: str, text: str, start: int = 1) -> int:
+    return text.find(part, start - 1) + 1 if start > 0 else 0
+
+
+@builder("concat")
+def concat(arguments: list[Typed], scope: Scope) -> Typed:
+    if any(item.kind.name == "array" for item in arguments):
+        kind = next(item.kind for item in arguments if item.kind.name == "array")
+        items = [to(item, kind, scope.zone).run for item in arguments]
+        return Typed(kind, lambda row: _joined([item(row) for item in items], []))
+    texts = [to(item, STRING, scope.zone).run for item in arguments]
+    return Typed(STRING, lambda row: _joined([text(row) for text in texts], ""))
+
+
+def _joined(parts: list[Any], start: Any) -> Any:
+    if any(part is None for part in parts):
+        return None
+    for part in parts:
+        start = start + part
+    return start
+
+
+@builder("concat_ws")
+def concat_ws(arguments: list[Typed], scope: Scope) -> Typed:
+    """Skips nulls; null only when the separator is."""
+    separator = to(arguments[0], STRING, scope.zone).run
+    items = [item if item.kind.name == "array" else to(item, STRING, scope.zone) for item in arguments[1:]]
+
+    def run(row: Any) -> str | None:
+        between = separator(row)
+        parts: list[str] = []
+        for item in items:
+            value = item.run(row)
+            parts += [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+        return None if between is None else between.join(parts)
+
+    return Typed(STRING, run)
+
+
+@strict("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)
+def rlike(text: str, pattern: str) -> bool:
+    return java_regex(pattern).search(text) is not None
+
+
+@strict("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
+def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
+    """The empty string where nothing matches."""
+    regex = java_regex(pattern)
+    if not 0 <= group <= regex.groups:
+        raise WouldFail(f"{pattern!r} has no group {group}")
+    match = regex.search(text)
+    return (match[group] or "") if match else ""
+
+
+@strict("regexp_replace", (STRING, STRING, STRING), STRING)
+def regexp_replace(text: str, pattern: str, replacement: str) -> str:
+    return java_regex(pattern).sub(lambda match: java_replacement(replacement, match), text)
+
+
+@strict("regexp_count", (STRING, STRING), INT)
+def regexp_count(text: str, pattern: str) -> int:
+    return sum(1 for _ in java_regex(pattern).finditer(text))
+
+
+@strict("regexp_substr", (STRING, STRING), STRING)
+def regexp_substr(text: str, pattern: str) -> str | None:
+    match = java_regex(pattern).search(text)
+    return match[0] if match else None
+
+
+@strict("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
+def split(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """As Java's `Pattern.split`: the separator is a regular expression, trailing empty parts stay."""
+    if not pattern:
+        return list(text) if limit <= 0 else list(text[:limit - 1]) + [text[limit - 1:]]
+    parts, begin = [], 0
+    for match in java_regex(pattern).finditer(text):
+        if match.end() == 0 or (limit > 0 and len(parts) == limit - 1):
+            continue
+        parts.append(text[begin:match.start()])
+        begin = match.end()
+    return [*parts, text[begin:]]
+
+
+@strict("sha2", (BINARY, INT), STRING)
+def sha2(data: bytes, bits: int) -> str | None:
+    algorithm = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
+    return hashlib.new(algorithm, data).hexdigest() if algorithm else None
+
+
+@strict("levenshtein", (STRING, STRING), INT)
+def levenshtein(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        previous, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
+    return row[-1]
+
+
+class _Number(str):
+    """A JSON number as it was written."""
+
+
+@strict("get_json_object", (STRING, STRING), STRING)
+def get_json_object(text: str, path: str) -> str | None:
+    """The part at `path` as text; null where the text is not JSON or has no such part."""
+    steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']+)'\]", path)
+    if "*" in path or not path.startswith("$"):
+        raise NotCovered(f"the JSON path {path!r}")
+    try:
+        value = json.loads(text, parse_int=_Number, parse_float=_Number)
+    except ValueError:
+        return None
+    for name, index, quoted in steps:
+        if index:
+            value = value[int(index)] if isinstance(value, list) and int(index) < len(value) else None
+        else:
+            value = value.get(name or quoted) if isinstance(value, dict) else None
+        if value is None:
+            return None
+    return str(value) if isinstance(value, str) else _json_text(value)
+
+
+def _json_text(value: Any) -> str:
+    match value:
+        case _Number():
+            return str(value)
+        case dict():
+            return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}"
+                                  for key, item in value.items()) + "}"
+        case list():
+            return "[" + ",".join(map(_json_text, value)) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,323 @@
+"""Functions of dates and timestamps, in the view's zone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.arithmetic import months_later, shifted
+from palmette.features.oracle.casts import cast
+from palmette.features.oracle.clock import (
+    EPOCH, MICROSECOND, at_wall, last_day, micros, midnight, plus_days, plus_months, wall)
+from palmette.features.oracle.coercion import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.functions.numbers import lift
+from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
+from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, strict, to
+from palmette.features.spec.values import SparkType
+
+WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
+"""Functions whose first argument may be a unit, written as a bare word."""
+_WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
+
+
+def day_parts(day: date) -> dict[str, int]:
+    iso = day.isocalendar()
+    return {
+        "year": day.year, "quarter": (day.month + 2) // 3, "month": day.month, "day": day.day, "week": iso.week,
+        "yearofweek": iso.year, "dayofweek": day.isoweekday() % 7 + 1, "weekday": day.weekday(),
+        "dayofyear": day.timetuple().tm_yday, "dayofweek_iso": day.isoweekday(),
+    }
+
+
+_PARTS = {
+    "year": "year years yr yrs y", "quarter": "quarter qtr", "month": "month months mon mons", "week": "week weeks w weekofyear",
+    "day": "day days d dayofmonth", "dayofweek": "dayofweek dow", "dayofweek_iso": "dayofweek_iso dow_iso",
+    "dayofyear": "dayofyear doy", "yearofweek": "yearofweek", "weekday": "weekday",
+}
+_PART_OF = {alias: part for part, aliases in _PARTS.items() for alias in aliases.split()}
+for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
+    strict(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
+
+
+def clock(item: Typed, scope: Scope) -> Typed:
+    """A wall clock reading of whatever time the argument is."""
+    if item.kind.name == "timestamp_ntz":
+        return item
+    return to(to(item, TIMESTAMP, scope.zone), c.NTZ, scope.zone)
+
+
+def _clock_part(part: str, arguments: list[Typed], scope: Scope) -> Typed:
+    return lift(INT, [clock(arguments[0], scope)], lambda reading: getattr(reading, part))
+
+
+for _part in ("hour", "minute", "second"):
+    FUNCTIONS[_part] = partial(_clock_part, _part)
+
+
+@builder("date_part", "datepart")
+def date_part(arguments: list[Typed], scope: Scope) -> Typed:
+    part = str(arguments[0].value()).lower()
+    if part in _PART_OF:
+        return lift(INT, [to(arguments[1], DATE, scope.zone)], lambda day: day_parts(day)[_PART_OF[part]])
+    if part in ("hour", "hours", "minute", "minutes"):
+        return _clock_part(part.rstrip("s"), arguments[1:], scope)
+    if part in ("second", "seconds"):
+        kind = SparkType("decimal", 8, 6)
+        return lift(kind, [clock(arguments[1], scope)],
+                    lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6))
+    raise NotCovered(f"the date part {part!r}")
+
+
+@builder("date_add", "dateadd", "timestampadd")
+def date_add(arguments: list[Typed], scope: Scope) -> Typed:
+    if len(arguments) == 2:
+        return lift(DATE, [to(arguments[0], DATE, scope.zone), to(arguments[1], INT, scope.zone)], shifted)
+    unit, zone = _unit(arguments[0]), scope.zone
+    return lift(TIMESTAMP, [to(arguments[1], INT, zone), to(arguments[2], TIMESTAMP, zone)],
+                lambda amount, at: _moved(at, unit, amount, zone))
+
+
+def _unit(argument: Typed) -> str:
+    return str(argument.value()).lower().rstrip("s")
+
+
+def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
+    months = {"month": 1, "quarter": 3, "year": 12}
+    if unit in months:
+        return months_later(at, amount * months[unit], zone)
+    if unit in ("day", "week"):
+        return plus_days(at, amount * (7 if unit == "week" else 1), zone)
+    if unit in ("hour", "minute", "second", "microsecond", "millisecond"):
+        return at + timedelta(**{unit + "s": amount})
+    raise NotCovered(f"the unit {unit!r}")
+
+
+@strict("date_sub", (DATE, INT), DATE)
+def date_sub(day: date, days: int) -> date:
+    return shifted(day, -days)
+
+
+@builder("datediff", "date_diff", "timestampdiff")
+def date_diff(arguments: list[Typed], scope: Scope) -> Typed:
+    if len(arguments) == 2:
+        days = [to(item, DATE, scope.zone) for item in arguments]
+        return lift(INT, days, lambda end, start: (end - start).days)
+    unit, zone = _unit(arguments[0]), scope.zone
+    return lift(BIGINT, [to(item, TIMESTAMP, zone) for item in arguments[1:]],
+                lambda start, end: _units_between(unit, start, end, zone))
+
+
+def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
+    """Whole units, towards zero; days and longer by the clock on the wall."""
+    lengths = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
+    if unit in lengths:
+        return _towards_zero((end - start) // MICROSECOND, lengths[unit])
+    one, other = wall(start, zone), wall(end, zone)
+    if unit in ("day", "week"):
+        return _towards_zero((other - one) // MICROSECOND, 86400 * 10**6 * (7 if unit == "week" else 1))
+    months = {"month": 1, "quarter": 3, "year": 12}
+    if unit not in months:
+        raise NotCovered(f"the unit {unit!r}")
+    return _towards_zero(_whole_months(one, other), months[unit])
+
+
+def _towards_zero(amount: int, length: int) -> int:
+    return abs(amount) // length * (1 if amount >= 0 else -1)
+
+
+def _whole_months(one: datetime, other: datetime) -> int:
+    count = (other.year - one.year) * 12 + other.month - one.month
+    rest_one, rest_other = (one.day, one.time()), (other.day, other.time())
+    if count > 0 and rest_other < rest_one:
+        return count - 1
+    return count + 1 if count < 0 and rest_other > rest_one else count
+
+
+@strict("add_months", (DATE, INT), DATE)
+def add_months(day: date, months: int) -> date:
+    return plus_months(day, months)
+
+
+strict("last_day", (DATE,), DATE)(last_day)
+
+
+@strict("next_day", (DATE, STRING), DATE)
+def next_day(day: date, name: str) -> date:
+    wanted = next((i for i, start in enumerate(_WEEKDAYS) if name.strip().lower()[:2] == start), None)
+    if wanted is None:
+        raise WouldFail(f"{name!r} is not a day of the week")
+    return day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1)
+
+
+@builder("months_between")
+def months_between(arguments: list[Typed], scope: Scope) -> Typed:
+    exact = len(arguments) > 2 and arguments[2].value() is False
+
+    def between(end: datetime, start: datetime) -> float:
+        one, other = wall(end, scope.zone), wall(start, scope.zone)
+        months = (one.year - other.year) * 12 + one.month - other.month
+        ends = one.date() == last_day(one.date()) and other.date() == last_day(other.date())
+        if one.day == other.day or ends:
+            return float(months)
+        seconds = (one.day - other.day) * 86400 + _seconds(one) - _seconds(other)
+        value = months + seconds / (31 * 86400)
+        return value if exact else float(Decimal(repr(value)).quantize(Decimal("1e-8"), ROUND_HALF_UP))
+
+    return lift(DOUBLE, [to(item, TIMESTAMP, scope.zone) for item in arguments[:2]], between)
+
+
+def _seconds(at: datetime) -> int:
+    return at.hour * 3600 + at.minute * 60 + at.second
+
+
+def _floor_day(day: date, unit: str) -> date | None:
+    match unit:
+        case "year" | "yyyy" | "yy":
+            return day.replace(month=1, day=1)
+        case "quarter":
+            return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+        case "month" | "mm" | "mon":
+            return day.replace(day=1)
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case _:
+            return None
+
+
+@strict("trunc", (DATE, STRING), DATE)
+def trunc(day: date, unit: str) -> date | None:
+    return _floor_day(day, unit.lower())
+
+
+@strict("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
+def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
+    unit = unit.lower()
+    if unit in ("microsecond", "millisecond", "second"):
+        size = {"microsecond": 1, "millisecond": 1000, "second": 10**6}[unit]
+        return at - micros(at) % size * MICROSECOND
+    if unit in ("minute", "hour"):
+        return _floor_clock(at, 60 if unit == "minute" else 3600, zone)
+    reading = wall(at, zone)
+    day = reading.date() if unit in ("day", "dd") else _floor_day(reading.date(), unit)
+    return None if day is None else midnight(day, zone)
+
+
+def _floor_clock(at: datetime, seconds: int, zone: ZoneInfo) -> datetime:
+    offset = at.astimezone(zone).utcoffset() or timedelta()
+    return at - (micros(at) + offset // MICROSECOND) % (seconds * 10**6) * MICROSECOND
+
+
+def _parsed(target: SparkType, safe: bool, arguments: list[Typed], scope: Scope) -> Typed:
+    """to_date and to_timestamp: a cast, or a reading by pattern."""
+    zone = scope.zone
+    if len(arguments) == 1 or arguments[0].kind.name != "string":
+        item = to(arguments[0], target, zone)
+        run = item.run
+    else:
+        text, pattern = (argument.run for argument in arguments)
+
+        def run(row: Any) -> Any:
+            value, shape = text(row), pattern(row)
+            if value is None or shape is None:
+                return None
+            return parse_day(value, shape) if target == DATE else parse_clock(value, shape, zone)
+
+    return Typed(target, _tolerant(run) if safe else run)
+
+
+def _tolerant(run: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def attempt(row: Any) -> Any:
+        try:
+            return run(row)
+        except WouldFail:
+            return None
+
+    return attempt
+
+
+for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
+    FUNCTIONS[f"to_{_name}"] = partial(_parsed, _target, False)
+    FUNCTIONS[f"try_to_{_name}"] = partial(_parsed, _target, True)
+
+
+@builder("date_format")
+def date_format(arguments: list[Typed], scope: Scope) -> Typed:
+    def text(at: datetime, pattern: str) -> str:
+        local = at.astimezone(scope.zone)
+        return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
+
+    return lift(STRING, [to(arguments[0], TIMESTAMP, scope.zone), arguments[1]], text)
+
+
+@builder("unix_timestamp", "to_unix_timestamp")
+def unix_timestamp(arguments: list[Typed], scope: Scope) -> Typed:
+    """Seconds since the epoch; text by pattern."""
+    if not arguments:
+        raise NotCovered("the current time")
+    if arguments[0].kind.name != "string":
+        return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: micros(at) // 10**6)
+    pattern = arguments[1] if len(arguments) > 1 else Typed(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
+    return lift(BIGINT, [arguments[0], pattern],
+                lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6)
+
+
+@strict("from_unixtime", (BIGINT, STRING), STRING, optional=1, zoned=True)
+def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = "yyyy-MM-dd HH:mm:ss") -> str:
+    local = (EPOCH + timedelta(seconds=seconds)).astimezone(zone)
+    return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
+
+
+for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
+    strict(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
+    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
+strict("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
+strict("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
+
+
+@strict("make_date", (INT, INT, INT), DATE)
+def make_date(year: int, month: int, day: int) -> date:
+    try:
+        return date(year, month, day)
+    except ValueError as error:
+        raise WouldFail(f"{year}-{month}-{day} is not a date") from error
+
+
+@strict("make_timestamp", (INT, INT, INT, INT, INT, SparkType("decimal", 16, 6)), TIMESTAMP, zoned=True)
+def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
+    year, month, day, hour, minute, seconds = parts
+    try:
+        reading = datetime.combine(make_date(year, month, day), time(hour, minute))
+    except ValueError as error:
+        raise WouldFail(f"{parts} is not a time") from error
+    if not 0 <= seconds <= 60:
+        raise WouldFail(f"{seconds} is not a number of seconds")
+    return at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * MICROSECOND, zone)
+
+
+@strict("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)
+def from_utc_timestamp(at: datetime, name: str) -> datetime:
+    return wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
+
+
+@strict("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)
+def to_utc_timestamp(at: datetime, name: str) -> datetime:
+    return at_wall(at.replace(tzinfo=None), ZoneInfo(name))
+
+
+@builder("to_timestamp_ntz", "timestamp_ntz")
+def to_timestamp_ntz(arguments: list[Typed], scope: Scope) -> Typed:
+    return to(arguments[0], c.NTZ, scope.zone)
+
+
+@builder("dayname", "monthname")
+def name_of(arguments: list[Typed], scope: Scope) -> Typed:
+    raise NotCovered("names of days and months, which depend on the locale")
+
+
+__all__ = ["WITH_UNIT", "cast", "clock"]

@@ -1,0 +1,290 @@
+"""SQL aggregate functions over the rows of a group, perhaps none."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.casts import in_range, to_decimal
+from palmette.features.oracle.coercion import BIGINT, BOOLEAN, DOUBLE, array_of
+from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.typed import Scope, Typed, order_key, same, to
+from palmette.features.spec.values import SparkType
+
+Build = Callable[[exp.Expr, Scope], Typed]
+
+
+class Call(NamedTuple):
+    """An aggregate function, applied."""
+
+    arguments: list[Typed]
+    """Row-wise, over the rows of the group."""
+    scope: Scope
+    distinct: bool
+
+
+def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
+    """Spark's sum: bigint of integers, a decimal ten digits wider, else double."""
+    if kind.is_integer:
+        return BIGINT, in_range(sum(values), BIGINT) if values else None
+    if kind.name == "decimal":
+        wide = c.bounded(kind.precision + 10, kind.scale)
+        return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
+    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(values) if values else None
+
+
+def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
+    """Spark's avg: a decimal four digits wider, else double."""
+    if kind.name == "decimal":
+        narrow = c.bounded(kind.precision + 4, kind.scale + 4)
+        exact = to_decimal(sum(values, Decimal(0)) / len(values), narrow) if values else None
+        return narrow, exact
+    if not values:
+        return DOUBLE, None
+    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[1] / len(values)
+
+
+def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
+    """Standard deviation (or variance); null on no values, and a sample's on one."""
+    if len(values) < (2 if sample else 1):
+        return None
+    if not all(math.isfinite(value) for value in values):
+        return math.nan
+    numbers = [Fraction(value) for value in values]
+    middle = sum(numbers) / len(numbers)
+    spread = float(sum((number - middle) ** 2 for number in numbers) / (len(numbers) - sample))
+    return spread if square else math.sqrt(spread)
+
+
+def percentile(values: Sequence[Any], p: float) -> float | None:
+    """Linear interpolation between the two nearest."""
+    if not values:
+        return None
+    ordered = sorted(map(float, values), key=order_key)
+    place = p * (len(ordered) - 1)
+    low, high = math.floor(place), math.ceil(place)
+    if low == high:
+        return ordered[low]
+    return (high - place) * ordered[low] + (place - low) * ordered[high]
+
+
+def _nth(values: Sequence[Any], p: float) -> Any:
+    """The smallest value with at least the share `p` of the values at or below it."""
+    ordered = sorted(values, key=order_key)
+    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
+
+
+def mode(values: Sequence[Any]) -> Any:
+    """The most frequent; the smallest of equals."""
+    ranked = by_frequency(values)
+    return ranked[0] if ranked else None
+
+
+def by_frequency(values: Sequence[Any]) -> list[Any]:
+    """Each value once, the most frequent first, equals by size."""
+    first = {_hashable(value): value for value in reversed(values)}
+    counts = Counter(_hashable(value) for value in values)
+    return [first[key] for key in sorted(first, key=lambda key: (-counts[key], order_key(first[key])))]
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else order_key(value)
+
+
+def distinct(values: Sequence[Any]) -> list[Any]:
+    return list({_hashable(value): value for value in reversed(values)}.values())[::-1]
+
+
+def _values(call: Call, rows: Sequence[Any], index: int = 0) -> list[Any]:
+    run = call.arguments[index].run
+    values = [value for value in (run(row) for row in rows) if value is not None]
+    return distinct(values) if call.distinct else values
+
+
+def _count(call: Call) -> Typed:
+    runs = [item.run for item in call.arguments]
+
+    def run(rows: Any) -> int:
+        found = [tuple(each(row) for each in runs) for row in rows]
+        known = [values for values in found if all(value is not None for value in values)]
+        return len({_hashable(list(values)) for values in known}) if call.distinct else len(known)
+
+    return Typed(BIGINT, run)
+
+
+def _summary(function: Callable[[Sequence[Any], SparkType], tuple[SparkType, Any]], call: Call) -> Typed:
+    if not call.arguments[0].kind.is_numeric:
+        call = call._replace(arguments=[to(call.arguments[0], DOUBLE, call.scope.zone)])
+    kind = call.arguments[0].kind
+    return Typed(function([], kind)[0], lambda rows: function(_values(call, rows), kind)[1])
+
+
+def _plain(kind: SparkType | None, function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
+    return Typed(kind or call.arguments[0].kind, lambda rows: function(_values(call, rows)))
+
+
+def _extreme(pick: Any, values: Sequence[Any]) -> Any:
+    return pick(values, key=order_key) if values else None
+
+
+def _by(pick: Any, call: Call) -> Typed:
+    """max_by and min_by; ties are not determined, so a tie between different values is not covered."""
+    value, rank = (item.run for item in call.arguments)
+
+    def run(rows: Any) -> Any:
+        ranked = [(order_key(place), value(row)) for row in rows if (place := rank(row)) is not None]
+        if not ranked:
+            return None
+        best = pick(place for place, _ in ranked)
+        winners = [found for place, found in ranked if place == best]
+        if any(not _alike(found, winners[0]) for found in winners):
+            raise NotCovered("a tie, which leaves max_by or min_by undetermined")
+        return winners[0]
+
+    return Typed(call.arguments[0].kind, run)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return (one is None and other is None) if one is None or other is None else same(one, other)
+
+
+def _undetermined(call: Call) -> Typed:
+    """first, last, any_value: only where all rows agree is there an answer."""
+    run_value = call.arguments[0].run
+    skip = len(call.arguments) > 1 and bool(call.arguments[1].value())
+
+    def run(rows: Any) -> Any:
+        values = [value for value in map(run_value, rows) if value is not None or not skip]
+        if any(not _alike(value, values[0]) for value in values):
+            raise NotCovered("first, last or any_value, which depend on the order of the rows")
+        return values[0] if values else None
+
+    return Typed(call.arguments[0].kind, run)
+
+
+def _collected(call: Call, as_set: bool) -> Typed:
+    """An array whose order is not determined; callers sort it, or it is not covered."""
+
+    def run(rows: Any) -> list[Any]:
+        values = _values(call, rows)
+        return sorted(distinct(values) if as_set else values, key=order_key)
+
+    return Typed(array_of(call.arguments[0].kind), run)
+
+
+def _quantile(approximate: bool, call: Call) -> Typed:
+    if len(call.arguments) > 2 and not approximate:
+        raise NotCovered("percentile with frequencies")
+    p = call.arguments[1].value()
+    item = call.arguments[0]
+    if isinstance(p, list):
+        raise NotCovered("percentile of several shares")
+    if approximate:
+        return Typed(item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None)
+    return Typed(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
+
+
+def _truth(kind: SparkType, function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
+    call = call._replace(arguments=[to(call.arguments[0], BOOLEAN, call.scope.zone)])
+    return Typed(kind, lambda rows: function(_values(call, rows)))
+
+
+def _numbers(function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
+    call = call._replace(arguments=[to(call.arguments[0], DOUBLE, call.scope.zone)])
+    return Typed(DOUBLE, lambda rows: function(_values(call, rows)))
+
+
+def _pairs(function: Callable[[list[tuple[float, float]]], Any], call: Call) -> Typed:
+    one, other = (to(item, DOUBLE, call.scope.zone).run for item in call.arguments)
+
+    def run(rows: Any) -> Any:
+        found = [(one(row), other(row)) for row in rows]
+        return function([(a, b) for a, b in found if a is not None and b is not None])
+
+    return Typed(DOUBLE, run)
+
+
+def _covariance(pairs: list[tuple[float, float]], sample: bool) -> float | None:
+    if len(pairs) < (2 if sample else 1):
+        return None
+    a, b = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    return math.fsum((x - a) * (y - b) for x, y in pairs) / (len(pairs) - sample)
+
+
+def _correlation(pairs: list[tuple[float, float]]) -> float | None:
+    if len(pairs) < 2:
+        return None
+    together = _covariance(pairs, False)
+    one, other = (deviation(column, sample=False) for column in zip(*pairs, strict=True))
+    return None if not one or not other or together is None else together / (one * other)
+
+
+AGGREGATES: dict[str, Callable[[Call], Typed]] = {
+    "count": _count,
+    "count_if": partial(_truth, BIGINT, lambda values: sum(values)),
+    "approx_count_distinct": lambda call: _count(call._replace(arguments=call.arguments[:1], distinct=True)),
+    "sum": partial(_summary, total), "avg": partial(_summary, mean), "mean": partial(_summary, mean),
+    "min": partial(_plain, None, partial(_extreme, min)), "max": partial(_plain, None, partial(_extreme, max)),
+    "stddev": partial(_numbers, deviation), "stddev_samp": partial(_numbers, deviation),
+    "std": partial(_numbers, deviation), "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
+    "variance": partial(_numbers, partial(deviation, square=True)),
+    "var_samp": partial(_numbers, partial(deviation, square=True)),
+    "var_pop": partial(_numbers, partial(deviation, sample=False, square=True)),
+    "percentile": partial(_quantile, False), "percentile_approx": partial(_quantile, True),
+    "approx_percentile": partial(_quantile, True),
+    "median": partial(_numbers, partial(percentile, p=0.5)),
+    "bool_or": partial(_truth, BOOLEAN, lambda values: any(values) if values else None),
+    "bool_and": partial(_truth, BOOLEAN, lambda values: all(values) if values else None),
+    "max_by": partial(_by, max), "min_by": partial(_by, min),
+    "first": _undetermined, "first_value": _undetermined, "last": _undetermined, "last_value": _undetermined,
+    "any_value": _undetermined,
+    "collect_list": partial(_collected, as_set=False), "array_agg": partial(_collected, as_set=False),
+    "collect_set": partial(_collected, as_set=True),
+    "covar_samp": partial(_pairs, partial(_covariance, sample=True)),
+    "covar_pop": partial(_pairs, partial(_covariance, sample=False)), "corr": partial(_pairs, _correlation),
+}
+AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "every": AGGREGATES["bool_and"]}
+
+
+def aggregate(name: str, nodes: Sequence[exp.Expr], scope: Scope, build: Build) -> Typed:
+    """Compiles a call of an aggregate function; `run` takes the rows of the group."""
+    rows = replace(scope, groups=False)
+    unique = bool(nodes) and isinstance(nodes[0], exp.Distinct)
+    inner = [*nodes[0].expressions, *nodes[1:]] if unique else list(nodes)
+    if any(isinstance(node, exp.Star) for node in inner):
+        inner = []
+    if not inner and name != "count":
+        raise NotCovered(f"{name} without an argument")
+    return AGGREGATES[name](Call([build(node, rows) for node in inner], rows, unique))
+
+
+def modified(node: Any, scope: Scope, build: Build) -> Typed:
+    """FILTER (WHERE ...), IGNORE NULLS and WITHIN GROUP around an aggregate function."""
+    if isinstance(node, exp.Filter):
+        inner, rows = build(node.this, scope), replace(scope, groups=False)
+        test = to(build(node.expression.this, rows), BOOLEAN, scope.zone).run
+        return Typed(inner.kind, lambda group: inner.run([row for row in group if test(row) is True]))
+    if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.Anonymous):
+        return aggregate(str(node.this.this).lower(), [*node.this.expressions, exp.true()], scope, build)
+    if isinstance(node, exp.WithinGroup):
+        return _within_group(node, scope, build)
+    raise NotCovered(f"{node.sql(dialect='spark')}")
+
+
+def _within_group(node: Any, scope: Scope, build: Build) -> Typed:
+    name = str(node.this.this).lower()
+    ordered = node.expression.expressions
+    if name != "percentile_cont" or len(ordered) != 1:
+        raise NotCovered(f"{node.sql(dialect='spark')}")
+    p = float(build(node.this.expressions[0], scope).value())
+    return aggregate("percentile", [ordered[0].this, exp.Literal.number(1 - p if ordered[0].args.get("desc") else p)],
+                     scope, build)

@@ -1,0 +1,261 @@
+"""What a feature view is, computed by its definition: slow, small and easy to read.
+
+For every row of the output: take the rows of each source, apply the steps, keep what was visible at the cut-off and lies
+in the window, aggregate. Shares no code with the script writer. Not for data of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame import Frame
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.casts import cast, to_single
+from palmette.features.oracle.clock import MICROSECOND, day_of, instant_of, window_start
+from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.expression import compile_group, compile_row
+from palmette.features.oracle.states import Row, Times, sort_key, state
+from palmette.features.oracle.steps import Flow, literal, pairs, run_steps
+from palmette.features.oracle.vocabulary import Group, compile_aggregate
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
+
+Key = tuple[Any, ...]
+
+
+def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame:
+    """The rows that the view has on these tables, by definition.
+
+    Args:
+        frames: by name, every table of the view.
+        as_of: the cut-off; None when the spine carries it.
+
+    Raises:
+        NotCovered: the oracle has no answer, e.g. for a function it does not know.
+        WouldFail: Spark would raise on these rows too.
+    """
+    return _Reference(view, frames, as_of).output()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A source at a cut-off: all rows after the steps, with their event times."""
+
+    rows: list[Row]
+    schema: Mapping[str, SparkType]
+    times: Times
+
+    def by(self, names: tuple[str, ...]) -> dict[Key, list[Row]]:
+        index: dict[Key, list[Row]] = {}
+        for row in self.rows:
+            if all(row[name] is not None for name in names):
+                index.setdefault(sort_key(row[name] for name in names), []).append(row)
+        return index
+
+
+class _Reference:
+    """One evaluation; what does not change from row to row is kept."""
+
+    def __init__(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> None:
+        self.view = view
+        self.frames = frames
+        self.as_of = as_of
+        self.zone = ZoneInfo(view.zone)
+        self._early: dict[str, Flow] = {}
+        self._known: dict[tuple[str, datetime | None], _Known] = {}
+        self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
+        self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
+
+    def output(self) -> Frame:
+        rows = []
+        for base in self.spine() if self.view.spine is not None else self.keys():
+            row = self.features(base)
+            if self.view.partition is not None:
+                cutoff = base[AS_OF]
+                row[self.view.partition] = None if cutoff is None else day_of(cutoff - MICROSECOND, self.zone)
+            rows.append(row)
+        return Frame.of(self.view.output, rows)
+
+    def spine(self) -> Iterable[Row]:
+        """Grain, kept columns and cut-off of every row of the spine."""
+        spine = self.view.spine
+        assert spine is not None
+        frame, table = self.frames[spine.table], self.view.tables[spine.table]
+        condition = compile_row(spine.where, frame.schema, self.zone).run if spine.where else None
+        times = Times(table, self.zone)
+        for row in frame.rows:
+            if condition is None or condition(row) is True:
+                cutoff = times.at(row, spine.cutoff) if spine.cutoff else self.as_of
+                yield {**{name: row[name] for name in (*self.view.grain, *self.view.kept)}, AS_OF: cutoff}
+
+    def keys(self) -> Iterable[Row]:
+        """Every combination of keys that some visible row has in the longest window of its source."""
+        grain = tuple(self.view.grain)
+        found: dict[Key, Row] = {}
+        for source in self.view.sources:
+            window = longest(self.view, source)
+            if window is None or self.as_of is None:
+                continue
+            known = self.known(source.name, self.as_of)
+            for row in self.within(known.rows, known, window, self.as_of):
+                if all(row[name] is not None for name in grain):
+                    found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})
+        return [{**row, AS_OF: self.as_of} for row in found.values()]
+
+    def features(self, base: Row) -> Row:
+        """`base` with all features, internal ones too."""
+        row = dict(base)
+        for name in self.view.derivation_order:
+            feature = self.view.feature(name)
+            if name not in self._computed:
+                self._computed[name] = self.compiled(feature)
+            row[name] = self._computed[name](row, base[AS_OF])
+        return row
+
+    def compiled(self, feature: ViewFeature) -> Callable[[Row, datetime | None], Any]:
+        """The feature as a function of the row so far and the cut-off: computed, cast, defaulted."""
+        kind, compute = self.computation(feature)
+        default = default_of(feature, self.zone)
+
+        def value(row: Row, cutoff: datetime | None) -> Any:
+            found = finished(compute(row, cutoff), kind, feature.dtype, self.zone)
+            return default if found is None else found
+
+        return value
+
+    def computation(self, feature: ViewFeature) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
+        match feature.computation:
+            case Aggregate() as aggregate:
+                return self.aggregate(aggregate)
+            case Expression() as expression:
+                return self.expression(expression)
+            case Lookup() as lookup:
+                return self.lookup(lookup)
+            case None if feature.derive is not None:
+                derived = compile_row(feature.derive, self.derivable, self.zone)
+                return derived.kind, lambda row, cutoff: derived.run(row)
+            case _:
+                raise NotCovered(f"the feature {feature.name!r} without a computation")
+
+    @cached_property
+    def derivable(self) -> dict[str, SparkType]:
+        return {**self.view.grain, **self.view.kept, AS_OF: c.TIMESTAMP,
+                **{feature.name: feature.dtype for feature in self.view.features}}
+
+    def aggregate(self, aggregate: Aggregate) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
+        kind, function = compile_aggregate(aggregate, self.early(self.view.source(aggregate.source), final=True).schema,
+                                           self.zone)
+
+        def value(row: Row, cutoff: datetime | None) -> Any:
+            rows, known = self.matching(aggregate, row, cutoff)
+            return function(Group(rows, cutoff or datetime.min.replace(tzinfo=self.zone), known.times.event))
+
+        return kind, value
+
+    def expression(self, expression: Expression) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
+        schema = self.early(self.view.source(expression.source), final=True).schema
+        compiled = compile_group(expression.sql, schema, self.zone)
+        return compiled.kind, lambda row, cutoff: compiled.run(self.matching(expression, row, cutoff)[0])
+
+    def matching(self, computation: Aggregate | Expression, row: Row,
+                 cutoff: datetime | None) -> tuple[list[Row], _Known]:
+        """The rows of the entity in the window that satisfy `where`."""
+        known = self.known(computation.source, cutoff)
+        by = computation.by or tuple(self.view.grain)
+        place = (computation.source, cutoff, by)
+        if place not in self._index:
+            self._index[place] = known.by(by)
+        rows = self._index[place].get(sort_key(row[name] for name in by), [])
+        if cutoff is not None:
+            rows = list(self.within(rows, known, computation.window, cutoff))
+        if computation.where is not None:
+            condition = compile_row(computation.where, known.schema, self.zone).run
+            rows = [candidate for candidate in rows if condition(candidate) is True]
+        return rows, known
+
+    def within(self, rows: Iterable[Row], known: _Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        return [row for row in rows if start is None or ((at := known.times.event(row)) is not None and at >= start)]
+
+    def early(self, source: ViewSource, final: bool = False) -> Flow:
+        """All rows after the early steps; with `final`, no rows but the columns after all steps."""
+        if source.name not in self._early:
+            frame = self.frames[source.table.name]
+            flow = Flow(source.table, [dict(row) for row in frame.rows], dict(frame.schema), self.zone, self.frames,
+                        self.view.tables)
+            run_steps(flow, source.early)
+            self._early[source.name] = flow
+        flow = self._early[source.name]
+        if final:
+            flow = Flow(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
+            run_steps(flow, source.late)
+        return flow
+
+    def known(self, name: str, cutoff: datetime | None) -> _Known:
+        """What the source shows at the cut-off."""
+        if (name, cutoff) not in self._known:
+            source = self.view.source(name)
+            early = self.early(source)
+            rows = early.rows
+            if cutoff is None or source.table.kind != "dimension" or source.table.available_time is not None:
+                rows = state(rows, early.times, cutoff)
+            flow = Flow(source.table, list(rows), early.schema, self.zone, self.frames, self.view.tables, cutoff)
+            run_steps(flow, source.late)
+            self._known[name, cutoff] = _Known(flow.rows, flow.schema, flow.times)
+        return self._known[name, cutoff]
+
+    def lookup(self, lookup: Lookup) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
+        table, frame = self.view.tables[lookup.table], self.frames[lookup.table]
+        on = pairs(lookup.on or table.keys)
+        times = Times(table, self.zone)
+        states: dict[datetime | None, dict[Key, list[Row]]] = {}
+
+        def value(row: Row, cutoff: datetime | None) -> Any:
+            if cutoff not in states:
+                rows = [dict(each) for each in frame.rows]
+                dated = table.kind != "dimension" or table.available_time is not None
+                states[cutoff] = _Known(state(rows, times, cutoff) if dated else rows, frame.schema,
+                                        times).by(tuple(on.values()))
+            if any(row[here] is None for here in on):
+                return None
+            found = states[cutoff].get(sort_key(row[here] for here in on), [])
+            if any(each[lookup.column] != found[0][lookup.column] for each in found):
+                raise NotCovered(f"a look-up in {lookup.table!r} that finds several rows")
+            return found[0][lookup.column] if found else None
+
+        return frame.schema[lookup.column], value
+
+
+def longest(view: View, source: ViewSource) -> Window | None:
+    """The longest window that a feature grouped by the whole grain takes from an event source; None when none does."""
+    windows = [
+        feature.computation.window for feature in view.features
+        if isinstance(feature.computation, Aggregate | Expression) and feature.computation.source == source.name
+        and set(feature.computation.by or view.grain) == set(view.grain)
+    ]
+    if not windows or not source.is_event:
+        return None
+    return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta or 0)
+
+
+def finished(value: Any, kind: SparkType, dtype: SparkType, zone: ZoneInfo) -> Any:
+    """The value in the feature's type; floors elapsed days for integer types as any cast does."""
+    found = cast(value, kind, dtype, zone)
+    return to_single(found) if dtype.name == "float" and found is not None else found
+
+
+def default_of(feature: ViewFeature, zone: ZoneInfo) -> Any:
+    """The default as a value of the feature's type."""
+    value, kind = feature.default, feature.dtype
+    if isinstance(value, tuple):
+        assert kind.element is not None
+        return [finished(item, c.DOUBLE, kind.element, zone) for item in value]
+    if isinstance(value, bool | int | float | str):
+        return finished(value, literal(value).kind, kind, zone)
+    return value

@@ -1,0 +1,84 @@
+"""Which rows of a table count at an instant, and the state that a table holds of each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle.clock import instant_of
+from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.typed import order_key
+from palmette.features.spec.dfr import Table
+
+Row = dict[str, Any]
+
+
+class Times:
+    """The instants in a table's time columns, in the view's zone."""
+
+    def __init__(self, table: Table, zone: ZoneInfo) -> None:
+        self.table = table
+        self.zone = zone
+        self._unit = {column.name: column.unit for column in table.columns}
+        self._instant = lru_cache(maxsize=None)(instant_of)
+
+    def at(self, row: Mapping[str, Any], column: str | None) -> datetime | None:
+        if column is None:
+            return None
+        return self._instant(row[column], self._unit.get(column), self.zone)
+
+    def event(self, row: Mapping[str, Any]) -> datetime | None:
+        """When it happened, or since when it is valid; None for a dimension."""
+        return self.at(row, self.table.event_time or self.table.valid_from)
+
+    def known(self, row: Mapping[str, Any], instant: datetime) -> bool:
+        """The row had happened and could be read before `instant`."""
+        times = [column for column in (self.table.event_time, self.table.available_time) if column]
+        return all((at := self.at(row, column)) is not None and at < instant for column in times)
+
+    def holds(self, row: Mapping[str, Any], instant: datetime) -> bool:
+        """For scd2: valid_from < instant <= valid_to."""
+        start, end = self.at(row, self.table.valid_from), self.at(row, self.table.valid_to)
+        return start is not None and start < instant and (end is None or instant <= end)
+
+
+def state(rows: Iterable[Row], times: Times, instant: datetime | None) -> list[Row]:
+    """What was known just before `instant`: one row for each key of a snapshot table, the valid ones of an scd2 table.
+
+    An event table has no state: all rows that had happened and could be read.
+    """
+    if instant is None:
+        return []
+    table = times.table
+    known = [row for row in rows if times.known(row, instant)]
+    if table.kind == "scd2":
+        return _newest([row for row in known if times.holds(row, instant)], times)
+    return _newest(known, times) if table.kind == "snapshot" else known
+
+
+def _newest(rows: Sequence[Row], times: Times) -> list[Row]:
+    """The newest row of each key; rows that tie must be equal."""
+    best: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in times.table.keys)
+        rival = best.get(key)
+        if rival is None or _rank(times, row) > _rank(times, rival[0]):
+            best[key] = [row]
+        elif _rank(times, row) == _rank(times, rival[0]):
+            rival.append(row)
+    for key, rivals in best.items():
+        if any(rival != rivals[0] for rival in rivals):
+            raise NotCovered(f"two states of {key} in {times.table.name!r} at the same instant")
+    return [rivals[0] for rivals in best.values()]
+
+
+def _rank(times: Times, row: Row) -> tuple[Any, ...]:
+    return times.event(row), times.at(row, times.table.available_time)
+
+
+def sort_key(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Ascending, nulls first."""
+    return tuple((value is not None, order_key(value) if value is not None else None) for value in values)

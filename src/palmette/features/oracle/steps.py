@@ -1,0 +1,325 @@
+"""The steps of a source, one after the other, over plain rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame import Frame
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.casts import cast
+from palmette.features.oracle.clock import MICROSECOND, instant_of
+from palmette.features.oracle.errors import WouldFail
+from palmette.features.oracle.expression import compile_row
+from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
+from palmette.features.oracle.states import Row, Times, sort_key, state
+from palmette.features.oracle.typed import constant, order_key, same, unify
+from palmette.features.oracle.functions.strings import get_json_object
+from palmette.features.oracle.functions.times import day_parts
+from palmette.features.spec import fsc
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.values import SparkType
+
+Columns = dict[str, SparkType]
+
+
+@dataclass
+class Flow:
+    """Rows on their way through the steps."""
+
+    table: Table
+    rows: list[Row]
+    schema: Columns
+    zone: ZoneInfo
+    frames: Mapping[str, Frame]
+    tables: Mapping[str, Table]
+    cutoff: datetime | None = None
+    """Known to late steps only."""
+    times: Times = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.times = Times(self.table, self.zone)
+
+    def column(self, name: str, kind: SparkType, value: Callable[[Row], Any]) -> None:
+        """Adds or replaces a column."""
+        self.rows = [{**row, name: value(row)} for row in self.rows]
+        self.schema = {**self.schema, name: kind}
+
+
+def run_steps(flow: Flow, steps: Sequence[fsc.Step]) -> None:
+    """Applies the steps in order; changes `flow`."""
+    for step in steps:
+        _STEPS[type(step)](flow, step)
+
+
+def _filter(flow: Flow, step: fsc.FilterStep) -> None:
+    condition = compile_row(step.filter, flow.schema, flow.zone).run
+    flow.rows = [row for row in flow.rows if condition(row) is True]
+
+
+def _compute(flow: Flow, step: fsc.ComputeStep) -> None:
+    compiled = {name: compile_row(text, flow.schema, flow.zone) for name, text in step.compute.items()}
+    flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
+    flow.schema = {**flow.schema, **{name: item.kind for name, item in compiled.items()}}
+
+
+def _replace(flow: Flow, step: fsc.ReplaceStep) -> None:
+    name, kind = step.replace.column, flow.schema[step.replace.column]
+    pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in step.replace.values.items()]
+    result = kind
+    for _, new in pairs:
+        result = c.common(result, literal(new).kind)
+
+    def value(row: Row) -> Any:
+        old = row[name]
+        hit = next(((new,) for before, new in pairs if old is not None and same(old, before)), None)
+        if hit is None:
+            return cast(old, kind, result, flow.zone)
+        return cast(hit[0], literal(hit[0]).kind, result, flow.zone)
+
+    flow.column(name, result, value)
+
+
+def literal(value: Any) -> Any:
+    """A scalar of the specification as a typed constant."""
+    match value:
+        case None:
+            return constant(None, c.NULL)
+        case bool():
+            return constant(value, c.BOOLEAN)
+        case int():
+            return constant(value, c.INT if -(1 << 31) <= value < 1 << 31 else c.BIGINT)
+        case float():
+            return constant(value, c.DOUBLE)
+        case _:
+            return constant(str(value), c.STRING)
+
+
+def _convert(flow: Flow, step: fsc.ConvertStep) -> None:
+    rule, source = step.convert, flow.schema[step.convert.column]
+    target = rule.to.parsed
+    registered = flow.table.column(rule.column)
+    unit = registered.unit if registered is not None and source.is_integer else None
+
+    def convert(value: Any) -> Any:
+        if rule.format is not None and source.is_temporal:
+            reading = cast(value, source, c.NTZ, flow.zone)
+            offset = instant_of(value, None, flow.zone)
+            assert offset is not None
+            return format_clock(reading, offset.astimezone(flow.zone).utcoffset() or timedelta(), rule.format)
+        if rule.format is not None:
+            return _by_pattern(value, target, rule.format, flow.zone)
+        if unit is not None and target.is_temporal:
+            return cast(instant_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
+        return cast(value, source, target, flow.zone)
+
+    def checked(row: Row) -> Any:
+        value = row[rule.column]
+        try:
+            return None if value is None else convert(value)
+        except WouldFail:
+            if rule.invalid == "fail":
+                raise
+            return None
+
+    flow.column(rule.column, target, checked)
+
+
+def _by_pattern(text: str, target: SparkType, pattern: str, zone: ZoneInfo) -> Any:
+    if target.name == "date":
+        return parse_day(text, pattern)
+    return cast(parse_clock(text, pattern, zone), c.TIMESTAMP, target, zone)
+
+
+def _categorise(flow: Flow, step: fsc.CategoriseStep) -> None:
+    rule = step.categorise
+    if rule.of is not None:
+        _buckets(flow, rule)
+        return
+    conditions = [compile_row(case.when, flow.schema, flow.zone).run for case in rule.cases]
+    kind, results = unify([*(literal(case.then) for case in rule.cases), literal(rule.otherwise)], flow.zone)
+
+    def value(row: Row) -> Any:
+        hit = next((i for i, condition in enumerate(conditions) if condition(row) is True), -1)
+        return results[hit].run(row)
+
+    flow.column(rule.column, kind, value)
+
+
+def _buckets(flow: Flow, rule: fsc.Categorise) -> None:
+    of = compile_row(rule.of or "", flow.schema, flow.zone)
+    labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
+
+    def value(row: Row) -> Any:
+        number = of.run(row)
+        if number is None:
+            return None
+        return labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
+
+    flow.column(rule.column, c.STRING, value)
+
+
+def _extract(flow: Flow, step: fsc.ExtractStep) -> None:
+    rule, source = step.extract, flow.schema[step.extract.of]
+    kind, extract = _extractor(rule, source, flow.zone)
+    flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
+
+
+def _extractor(rule: fsc.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
+    if rule.split is not None:
+        separator, part = rule.split.by, rule.split.part
+        return c.STRING, lambda text: _part(text.split(separator), part)
+    if rule.regex is not None:
+        pattern, group = java_regex(rule.regex.pattern), rule.regex.group
+
+        def matched(text: str) -> str | None:
+            match = pattern.search(text)
+            return None if match is None else match[group] or ""
+
+        return c.STRING, matched
+    if rule.json_field is not None:
+        path = "$." + rule.json_field
+        return c.STRING, lambda text: get_json_object(text, path)
+    part_name = rule.date_part or "date"
+    if part_name == "date":
+        return c.DATE, lambda value: cast(value, source, c.DATE, zone)
+    return c.INT, lambda value: _date_part(cast(value, source, c.NTZ, zone), part_name)
+
+
+def _part(parts: list[str], part: int) -> str | None:
+    index = part - 1 if part > 0 else len(parts) + part
+    return parts[index] if part and 0 <= index < len(parts) else None
+
+
+def _date_part(reading: datetime, part: str) -> int:
+    if part in ("hour", "minute"):
+        return int(getattr(reading, part))
+    names = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}
+    return day_parts(reading.date())[names.get(part, part)]
+
+
+def _join(flow: Flow, step: fsc.JoinStep) -> None:
+    rule = step.join
+    table, frame = flow.tables[rule.table], flow.frames[rule.table]
+    times = Times(table, flow.zone)
+    on, taken = pairs(rule.on), pairs(rule.columns)
+    found: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
+    joined: list[Row] = []
+    kinds = [(flow.schema[here], frame.schema[there], c.common(flow.schema[here], frame.schema[there]))
+             for here, there in on.items()]
+    for row in flow.rows:
+        instant = flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
+        if instant not in found:
+            found[instant] = _index(_states(frame, times, instant), tuple(on.values()),
+                                    [(there, kind) for _, there, kind in kinds], flow.zone)
+        key = _key(row, tuple(on), [(here, kind) for here, _, kind in kinds], flow.zone)
+        matches = found[instant].get(key, []) if key is not None else []
+        joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
+        if not matches and rule.unmatched == "keep":
+            joined.append({**row, **dict.fromkeys(taken)})
+    flow.rows = joined
+    flow.schema = {**flow.schema, **{new: frame.schema[there] for new, there in taken.items()}}
+
+
+def _states(frame: Frame, times: Times, instant: datetime | None) -> list[Row]:
+    rows = [dict(row) for row in frame.rows]
+    if times.table.kind == "dimension" and times.table.available_time is None:
+        return rows
+    return state(rows, times, instant)
+
+
+Kinds = Sequence[tuple[SparkType, SparkType]]
+
+
+def _key(row: Row, names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> tuple[Any, ...] | None:
+    """The join key in the common types; None when a part of it is null."""
+    values = [row[name] for name in names]
+    if any(value is None for value in values):
+        return None
+    return tuple(order_key(cast(value, source, target, zone))
+                 for value, (source, target) in zip(values, kinds, strict=True))
+
+
+def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> dict[tuple[Any, ...], list[Row]]:
+    index: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        key = _key(row, names, kinds, zone)
+        if key is not None:
+            index.setdefault(key, []).append(row)
+    return index
+
+
+def pairs(columns: dict[str, str] | tuple[str, ...]) -> dict[str, str]:
+    """Here to there, from a mapping or from names that are the same on both sides."""
+    return dict(columns) if isinstance(columns, dict) else {name: name for name in columns}
+
+
+def _histories(flow: Flow, by: Sequence[str]) -> list[list[int]]:
+    """Places of each entity's rows, oldest first: event time, then the table's keys."""
+    groups: dict[Any, list[int]] = {}
+    for index, row in enumerate(flow.rows):
+        groups.setdefault(sort_key(row[name] for name in by), []).append(index)
+
+    def place(index: int) -> tuple[Any, ...]:
+        row = flow.rows[index]
+        return sort_key((flow.times.event(row), *(row[key] for key in flow.table.keys)))
+
+    return [sorted(group, key=place) for group in groups.values()]
+
+
+def _look_back(flow: Flow, by: Sequence[str], column: str, kind: SparkType,
+               values: Callable[[list[Row]], list[Any]]) -> None:
+    """A column whose values come from the entity's rows in order."""
+    found: dict[int, Any] = {}
+    for history in _histories(flow, by):
+        found.update(zip(history, values([flow.rows[i] for i in history]), strict=True))
+    flow.rows = [{**row, column: found[i]} for i, row in enumerate(flow.rows)]
+    flow.schema = {**flow.schema, column: kind}
+
+
+def _previous(flow: Flow, step: fsc.PreviousStep) -> None:
+    rule = step.previous
+    of = compile_row(rule.of, flow.schema, flow.zone)
+    _look_back(flow, rule.by, rule.column, of.kind, lambda rows: [
+        of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))])
+
+
+def _elapsed(flow: Flow, rows: list[Row]) -> list[int | None]:
+    """Microseconds since the event before."""
+    instants = [flow.times.event(row) for row in rows]
+    gaps: list[int | None] = [None]
+    for one, other in zip(instants, instants[1:], strict=False):
+        gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
+    return gaps[:len(rows)]
+
+
+def _gap(flow: Flow, step: fsc.GapStep) -> None:
+    rule = step.gap
+    size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
+    _look_back(flow, rule.by, rule.column, c.DOUBLE, lambda rows: [
+        None if gap is None else gap / size for gap in _elapsed(flow, rows)])
+
+
+def _session(flow: Flow, step: fsc.SessionStep) -> None:
+    rule = step.session
+    timeout = rule.timeout.timedelta // MICROSECOND
+
+    def numbers(rows: list[Row]) -> list[int]:
+        number, found = 1, []
+        for gap in _elapsed(flow, rows):
+            number += gap is not None and gap >= timeout
+            found.append(number)
+        return found
+
+    _look_back(flow, rule.by, rule.column, c.BIGINT, numbers)
+
+
+_STEPS: dict[type, Callable[[Flow, Any], None]] = {
+    fsc.FilterStep: _filter, fsc.ComputeStep: _compute, fsc.ReplaceStep: _replace, fsc.ConvertStep: _convert,
+    fsc.CategoriseStep: _categorise, fsc.ExtractStep: _extract, fsc.JoinStep: _join, fsc.PreviousStep: _previous,
+    fsc.GapStep: _gap, fsc.SessionStep: _session,
+}

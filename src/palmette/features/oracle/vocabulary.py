@@ -1,0 +1,201 @@
+"""The closed vocabulary of aggregations, each as it is defined, over the rows of one entity in one window."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle import coercion as c
+from palmette.features.oracle.clock import MICROSECOND
+from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.expression import compile_row
+from palmette.features.oracle.groups import by_frequency, deviation, distinct, mean, mode, percentile, total
+from palmette.features.oracle.states import Row, sort_key
+from palmette.features.oracle.typed import Typed, order_key, same, to
+from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec.values import SparkType
+
+DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows that an aggregation sees, with what it may ask about them."""
+
+    rows: Sequence[Row]
+    cutoff: datetime
+    event: Callable[[Row], datetime | None]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """An aggregation with its expressions compiled."""
+
+    aggregate: Aggregate
+    of: Typed | None
+    weight: Typed | None
+
+    def pairs(self, group: Group) -> list[tuple[Row, Any]]:
+        """Rows with their value of `of`, where it is not null."""
+        if self.of is None:
+            return [(row, True) for row in group.rows]
+        return [(row, value) for row in group.rows if (value := self.of.run(row)) is not None]
+
+    def values(self, group: Group) -> list[Any]:
+        return [value for _, value in self.pairs(group)]
+
+
+def compile_aggregate(aggregate: Aggregate, schema: Mapping[str, SparkType],
+                      zone: ZoneInfo) -> tuple[SparkType, Callable[[Group], Any]]:
+    """The type of the aggregation and the function that computes it."""
+    of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
+    weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
+    if aggregate.function == "share" and of is not None:
+        of = to(of, c.BOOLEAN, zone)
+    terms = Terms(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
+    return _kind(terms), partial(_FUNCTIONS[aggregate.function], terms)
+
+
+def _kind(terms: Terms) -> SparkType:
+    of = terms.of.kind if terms.of is not None else c.NULL
+    match terms.aggregate.function:
+        case "count" | "count_distinct" | "approx_count_distinct":
+            return c.BIGINT
+        case "exists":
+            return c.BOOLEAN
+        case "sum":
+            return total([], of)[0]
+        case "avg":
+            return mean([], of)[0]
+        case "stddev" | "share" | "days_since_last":
+            return c.DOUBLE
+        case "percentile":
+            return of if terms.aggregate.approximate else c.DOUBLE
+        case "last_k" | "top_k" | "collect":
+            return c.array_of(of)
+        case "vector_mean" | "vector_sum" | "vector_weighted_mean":
+            return c.array_of(c.DOUBLE)
+        case _:
+            return of
+
+
+def _share(terms: Terms, group: Group) -> float | None:
+    values = terms.values(group)
+    return sum(values) / len(values) if values else None
+
+
+def _ordered(terms: Terms, group: Group) -> list[Any]:
+    """The values that are not null, in the order of the aggregation; rows that tie must have equal values."""
+    found = terms.pairs(group)
+    orders = [entry.split() for entry in terms.aggregate.order or ()]
+    if not orders:
+        raise NotCovered(f"{terms.aggregate.function} without an order")
+    for name, *direction in reversed(orders):
+        found.sort(key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc"))
+    for (one, value), (other, next_value) in zip(found, found[1:], strict=False):
+        tie = all(sort_key([one[name]]) == sort_key([other[name]]) for name, *_ in orders)
+        if tie and not same(value, next_value):
+            raise NotCovered(f"a tie in the order of {terms.aggregate.function}")
+    return [value for _, value in found]
+
+
+def _first(terms: Terms, group: Group) -> Any:
+    values = _ordered(terms, group)
+    return values[0] if values else None
+
+
+def _last(terms: Terms, group: Group) -> Any:
+    values = _ordered(terms, group)
+    return values[-1] if values else None
+
+
+def _latest_first(terms: Terms, group: Group) -> list[Any]:
+    values = _ordered(terms, group)[::-1]
+    return distinct(values) if terms.aggregate.distinct else values
+
+
+def _last_k(terms: Terms, group: Group) -> list[Any] | None:
+    return _latest_first(terms, group)[:terms.aggregate.k or 1] or None
+
+
+def _collect(terms: Terms, group: Group) -> list[Any] | None:
+    return _latest_first(terms, group)[::-1] or None
+
+
+def _top_k(terms: Terms, group: Group) -> list[Any] | None:
+    return by_frequency(terms.values(group))[:terms.aggregate.k or 1] or None
+
+
+def _percentile(terms: Terms, group: Group) -> Any:
+    values, p = terms.values(group), terms.aggregate.p
+    if p is None:
+        raise NotCovered("percentile without p")
+    if not values:
+        return None
+    if not terms.aggregate.approximate:
+        return percentile(values, p)
+    ordered = sorted(values, key=order_key)
+    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
+
+
+def _days_since_last(terms: Terms, group: Group) -> float | None:
+    instants = [at for row, _ in terms.pairs(group) if (at := group.event(row)) is not None]
+    return (group.cutoff - max(instants)) // MICROSECOND / DAY if instants else None
+
+
+def _weights(terms: Terms, group: Group) -> list[tuple[float, list[Any]]]:
+    """Vectors with their weights; rows with no weight, null or zero, do not count."""
+    half_life = terms.aggregate.half_life
+    found = []
+    for row, vector in terms.pairs(group):
+        if terms.weight is not None:
+            weight = terms.weight.run(row)
+        elif half_life is not None:
+            at = group.event(row)
+            weight = None if at is None else 0.5 ** ((group.cutoff - at) / half_life.timedelta)
+        else:
+            weight = 1.0
+        if weight is not None and (weight != 0 or half_life is not None):
+            found.append((weight, vector))
+    return found
+
+
+def _vector(combine: Callable[[list[tuple[float, float]], float], float | None], terms: Terms,
+            group: Group) -> list[float | None] | None:
+    """Position by position over the vectors that have the position."""
+    found = _weights(terms, group)
+    if not found:
+        return None
+    everything = math.fsum(weight for weight, _ in found)
+    length = max(len(vector) for _, vector in found)
+    columns = [[(weight, vector[i]) for weight, vector in found if i < len(vector) and vector[i] is not None]
+               for i in range(length)]
+    return [combine(column, everything) if column else None for column in columns]
+
+
+def _weighted_mean(column: list[tuple[float, float]], everything: float) -> float | None:
+    return math.fsum(weight * value for weight, value in column) / everything if everything else None
+
+
+_FUNCTIONS: dict[str, Callable[[Terms, Group], Any]] = {
+    "count": lambda terms, group: len(terms.pairs(group)),
+    "count_distinct": lambda terms, group: len(distinct(terms.values(group))),
+    "approx_count_distinct": lambda terms, group: len(distinct(terms.values(group))),
+    "exists": lambda terms, group: bool(terms.pairs(group)),
+    "sum": lambda terms, group: total(terms.values(group), terms.of.kind if terms.of else c.NULL)[1],
+    "avg": lambda terms, group: mean(terms.values(group), terms.of.kind if terms.of else c.NULL)[1],
+    "min": lambda terms, group: min(terms.values(group), key=order_key, default=None),
+    "max": lambda terms, group: max(terms.values(group), key=order_key, default=None),
+    "stddev": lambda terms, group: deviation(terms.values(group)),
+    "share": _share, "percentile": _percentile, "first": _first, "last": _last, "last_k": _last_k, "top_k": _top_k,
+    "mode": lambda terms, group: mode(terms.values(group)),
+    "collect": _collect, "days_since_last": _days_since_last,
+    "vector_mean": partial(_vector, lambda column, _: math.fsum(value for _, value in column) / len(column)),
+    "vector_sum": partial(_vector, lambda column, _: math.fsum(value for _, value in column)),
+    "vector_weighted_mean": partial(_vector, _weighted_mean),
+}
