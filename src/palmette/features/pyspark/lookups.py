@@ -39,7 +39,7 @@ def write_lookup(scope: Scope, table: Table, on: dict[str, str], features: list[
         picked = [*selected(source), *(quoted(key) for key in row_keys), *selected(columns)]
         calls.append(f"select({', '.join(picked)})")
     name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
-    body = [*statements, f"return {chain("spine" if row_keys else rows, calls)}"]
+    body = [*statements, f"return {chain('spine' if row_keys else rows, calls)}"]
     takes_as_of = any("as_of" in line for line in body) and not scope.per_row
     parameters = [f"{rows}: DataFrame", *(["spine: DataFrame"] if row_keys else []),
                   *(["as_of: datetime"] if takes_as_of else [])]

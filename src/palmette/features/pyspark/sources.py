@@ -94,7 +94,7 @@ def _per_row(scope: Scope, source: ViewSource, pipeline: Pipeline) -> Known:
     on = join_keys(list(only)) if only else "keys"
     selected = f'{name_arguments(only)}, "as_of"' if only else '*keys, "as_of"'
     join = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
-    body = [*statements, *late.statements, f"return {chain("spine", join + late.calls)}"]
+    body = [*statements, *late.statements, f"return {chain('spine', join + late.calls)}"]
     parameters = [f"{item}: DataFrame" for item in (rows, *late.parameters, "spine")]
     parameters += [] if only else ["keys: list[str]"]
     doc = f"Each cut-off with the {_title(source, lower=True)} that were known at it."
