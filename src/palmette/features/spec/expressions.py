@@ -1,0 +1,396 @@
+"""Reading Spark SQL expressions: what they use, what they may not use, and of which type they are.
+
+`parse` gives the facts about an expression, `check` holds it against the columns that exist. An expression is only
+read, never rewritten: what is generated or executed is the author's text.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+
+from palmette.errors import nearest
+from palmette.features.spec.expression_types import Typer
+from palmette.features.spec.values import SparkType
+
+NON_DETERMINISTIC = frozenset(
+    "rand random randn randstr uuid shuffle now current_date curdate current_timestamp localtimestamp current_time "
+    "current_timezone unix_timestamp monotonically_increasing_id spark_partition_id input_file_name "
+    "input_file_block_start input_file_block_length current_user user session_user current_database current_schema "
+    "current_catalog".split()
+)
+"""Functions whose value depends on when, where or how often they run. `unix_timestamp` does without arguments."""
+
+ORDER_DEPENDENT = frozenset("first first_value last last_value any_value collect_list array_agg".split())
+"""Aggregates whose value depends on the order of rows, which an expression cannot state."""
+
+AGGREGATES = frozenset(
+    "any any_value approx_count_distinct approx_percentile percentile_approx array_agg avg bit_and bit_or bit_xor "
+    "bool_and bool_or collect_list collect_set corr count count_if count_min_sketch covar_pop covar_samp every first "
+    "first_value grouping histogram_numeric kurtosis last last_value listagg string_agg max max_by mean median min "
+    "min_by mode percentile percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 "
+    "regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp sum try_avg try_sum "
+    "var_pop var_samp variance product bitmap_construct_agg bitmap_or_agg hll_sketch_agg hll_union_agg".split()
+)
+
+_WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank ntile cume_dist lag lead nth_value".split())
+_GENERATORS = frozenset(
+    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()
+)
+_UNIT_FIRST = frozenset("timestampdiff timestampadd date_diff datediff date_add dateadd".split())
+_OUTSIDE_THE_DATA = frozenset(
+    "java_method reflect try_reflect raise_error assert_true version typeof sql_keywords python_worker_logs range "
+    "session_window window window_time grouping grouping_id collations current_path measure".split()
+)
+_BY_GRAMMAR = frozenset("timestampdiff timestampadd extract position overlay trim".split())
+"""Functions that Spark's grammar knows and its function registry does not list."""
+
+
+class _Dialect(Spark):
+    """Spark SQL in which functions keep the names they are written with."""
+
+    class Parser(Spark.Parser):
+        FUNCTIONS = {}  # noqa: RUF012
+
+
+class Fault(NamedTuple):
+    """What is wrong with an expression; the caller knows where it is written."""
+
+    code: str
+    message: str
+    remedy: str = ""
+    value: str | None = None
+    nearest: str | None = None
+
+
+class ExpressionError(ValueError):
+    """The text is no expression."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class ParsedExpression:
+    """An expression and what it uses."""
+
+    text: str
+    tree: exp.Expression
+    columns: tuple[str, ...]
+    """In order of first use."""
+    functions: tuple[str, ...]
+    """Names as Spark has them, in lower case, sorted."""
+    has_window: bool
+    has_subquery: bool
+
+    @property
+    def aggregates(self) -> tuple[str, ...]:
+        return tuple(name for name in self.functions if name in AGGREGATES)
+
+    @property
+    def non_deterministic(self) -> tuple[str, ...]:
+        return tuple(name for name in self.functions if name in NON_DETERMINISTIC)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The outcome of holding an expression against a schema."""
+
+    type: SparkType | None
+    """None when it cannot be told."""
+    columns: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    tree: exp.Expression | None = None
+
+
+@functools.cache
+def spark_functions() -> frozenset[str]:
+    """Names of Spark's built-in SQL functions."""
+    text = resources.files(__package__).joinpath("spark_functions.txt").read_text(encoding="utf-8")
+    return frozenset(text.split()) | _BY_GRAMMAR
+
+
+@functools.lru_cache(maxsize=4096)
+def parse(text: str) -> ParsedExpression:
+    """The expression that `text` is.
+
+    Raises:
+        ExpressionError: for anything but one expression.
+    """
+    if not text.strip():
+        raise ExpressionError(
+            Fault("empty-expression", "The expression is empty.", "Write a Spark SQL expression.")
+        )
+    try:
+        tree = sqlglot.parse_one(text, read=_Dialect)
+    except (SqlglotError, RecursionError) as error:
+        raise ExpressionError(_syntax_fault(text, error)) from None
+    if isinstance(tree, exp.Alias):
+        raise ExpressionError(
+            Fault(
+                "bad-expression",
+                f"{text!r} is an expression followed by {tree.alias!r}.",
+                "Write one expression, without a name behind it.",
+                text,
+            )
+        )
+    if not isinstance(
+        tree,
+        exp.Condition
+        | exp.Paren
+        | exp.Not
+        | exp.Filter
+        | exp.WithinGroup
+        | exp.IgnoreNulls
+        | exp.RespectNulls
+        | exp.Star
+        | exp.Any
+        | exp.Interval,
+    ):
+        raise ExpressionError(
+            Fault(
+                "bad-expression", f"{text!r} is not an expression.", "Write one Spark SQL expression.", text
+            )
+        )
+    return ParsedExpression(
+        text,
+        tree,
+        tuple(dict.fromkeys(_columns(tree))),
+        tuple(sorted(_functions(tree))),
+        tree.find(exp.Window) is not None,
+        tree.find(exp.Query, exp.Subquery, exp.Exists) is not None,
+    )
+
+
+def check(
+    text: str,
+    schema: Mapping[str, SparkType],
+    kind: Literal["row", "aggregate"] = "row",
+    wanted: Literal["boolean", "numeric", "any"] = "any",
+    *,
+    known: Collection[str] = (),
+) -> Checked:
+    """Holds an expression against the columns that exist at its place.
+
+    Args:
+        kind: `row` for an expression over one row, `aggregate` for one over many.
+        wanted: what its type must be.
+        known: names that are no columns here, but should not be reported a second time.
+    """
+    try:
+        parsed = parse(text)
+    except ExpressionError as error:
+        return Checked(None, (), (error.fault,))
+    faults = [*_forbidden(parsed, kind)]
+    for node in parsed.tree.find_all(exp.Column):
+        if node.table:
+            faults.append(
+                Fault(
+                    "qualified-column",
+                    f"{node.sql('spark')!r} has a qualifier.",
+                    "Name the column alone; tables have no aliases here.",
+                    node.sql("spark"),
+                    node.name,
+                )
+            )
+    for name in parsed.columns:
+        if name not in schema and name not in known:
+            faults.append(
+                Fault(
+                    "unknown-column",
+                    f"There is no column {name!r} here.",
+                    f"Columns here: {_listing(schema)}.",
+                    name,
+                    nearest(name, schema),
+                )
+            )
+    typer = Typer(schema)
+    result = typer.of(parsed.tree)
+    faults += [Fault("illegal-type", message, remedy, text) for message, remedy in typer.faults]
+    if not faults:
+        faults += _unwanted(text, result, wanted)
+    return Checked(result, parsed.columns, tuple(faults), parsed.tree)
+
+
+def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
+    """The type of an expression over these columns; None when it cannot be told or is illegal."""
+    checked = check(text, schema, "aggregate")
+    return None if checked.faults else checked.type
+
+
+def _unwanted(text: str, result: SparkType | None, wanted: str) -> Iterator[Fault]:
+    if result is None or result.name == "null":
+        return
+    if wanted == "boolean" and result.name != "boolean":
+        yield Fault(
+            "not-a-condition", f"{text!r} is {result}, not true or false.", "Write a condition.", text
+        )
+    if wanted == "numeric" and not result.is_numeric:
+        yield Fault(
+            "illegal-type", f"{text!r} is {result}, not a number.", "Give a numeric expression.", text
+        )
+
+
+def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
+    for name in parsed.functions:
+        if name not in spark_functions():
+            yield Fault(
+                "unknown-function",
+                f"Spark has no function {name!r}.",
+                "Use a built-in function of Spark SQL.",
+                name,
+                nearest(name, spark_functions()),
+            )
+        elif name in NON_DETERMINISTIC:
+            yield Fault(
+                "non-deterministic",
+                f"{name!r} gives another value at every run.",
+                "Use `as_of` in a derivation, or columns of the data.",
+                name,
+            )
+        elif name in _GENERATORS:
+            yield Fault(
+                "illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name
+            )
+        elif name in _OUTSIDE_THE_DATA:
+            yield Fault(
+                "illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name
+            )
+        elif kind == "row" and name in AGGREGATES and not parsed.has_window:
+            yield Fault(
+                "aggregate-not-allowed",
+                f"{name!r} aggregates rows; here is one row at a time.",
+                "Use an aggregate feature.",
+                name,
+            )
+        elif kind == "aggregate" and name in ORDER_DEPENDENT:
+            yield Fault(
+                "order-dependent",
+                f"{name!r} depends on the order in which rows arrive.",
+                "Use the functions `first`, `last` or `collect`, which have an order, or max_by and min_by.",
+                name,
+            )
+    if parsed.has_window:
+        yield Fault(
+            "window-not-allowed",
+            "Window functions (OVER) are not allowed in expressions.",
+            "Use a `previous`, `gap` or `session` step.",
+            parsed.text,
+        )
+    elif any(name in _WINDOW_ONLY for name in parsed.functions):
+        yield Fault(
+            "window-not-allowed",
+            "Window functions are not allowed in expressions.",
+            "Use a `previous`, `gap` or `session` step.",
+            parsed.text,
+        )
+    if parsed.has_subquery:
+        yield Fault(
+            "subquery-not-allowed",
+            "Subqueries are not allowed in expressions.",
+            "Use a `join` step.",
+            parsed.text,
+        )
+    if kind == "aggregate" and not parsed.has_window:
+        yield from _outside_aggregates(parsed)
+
+
+def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Fault]:
+    """Columns that an aggregate expression uses bare: their value would be any row's."""
+    bare = sorted({node.name for node in _bare_columns(parsed.tree)})
+    if not parsed.aggregates:
+        yield Fault(
+            "no-aggregate", f"{parsed.text!r} aggregates nothing.", "Use an aggregate function.", parsed.text
+        )
+    elif bare:
+        yield Fault(
+            "bare-column",
+            f"{parsed.text!r} uses {', '.join(map(repr, bare))} outside an aggregate function.",
+            "Put it into one.",
+            bare[0],
+        )
+
+
+def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
+    if isinstance(node, exp.Column):
+        if not _is_unit(node):
+            yield node
+        return
+    if function_name(node) in AGGREGATES or isinstance(node, exp.Filter | exp.WithinGroup):
+        return
+    for child in node.iter_expressions():
+        yield from _bare_columns(child)
+
+
+def function_name(node: exp.Expression) -> str | None:
+    """The lower-case name of a function call; None for operators and everything else."""
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        return "to_unix_timestamp" if name == "unix_timestamp" and node.expressions else name
+    return _PARSED_FUNCTIONS.get(type(node))
+
+
+_PARSED_FUNCTIONS: dict[type[exp.Expression], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentUser: "current_user",
+    exp.CurrentTime: "current_time",
+    exp.ApproxQuantile: "percentile_approx",
+    exp.Transform: "transform",
+    exp.Substring: "substring",
+    exp.Trim: "trim",
+    exp.Extract: "extract",
+    exp.StrPosition: "position",
+    exp.Overlay: "overlay",
+    exp.GroupConcat: "listagg",
+    exp.Any: "any",
+    exp.Localtimestamp: "localtimestamp",
+}
+
+
+def _functions(tree: exp.Expression) -> set[str]:
+    return {name for name in map(function_name, tree.find_all(exp.Expression)) if name}
+
+
+def _columns(tree: exp.Expression) -> Iterator[str]:
+    for node in tree.find_all(exp.Column, bfs=False):
+        if not _is_unit(node) and not isinstance(node.this, exp.Star):
+            yield node.name
+
+
+def _is_unit(node: exp.Column) -> bool:
+    """Whether this is the unit of `timestampdiff(HOUR, a, b)` and its like, not a column."""
+    call = node.parent
+    return (
+        isinstance(call, exp.Anonymous)
+        and str(call.this).lower() in _UNIT_FIRST
+        and len(call.expressions) == 3
+        and call.expressions[0] is node
+    )
+
+
+def _syntax_fault(text: str, error: Exception) -> Fault:
+    details = getattr(error, "errors", None) or [{}]
+    description = details[0].get("description") or "it cannot be read"
+    if "Required keyword" in description or "No expression" in description:
+        description = "something is missing"
+    description = description.rstrip(".")
+    column = details[0].get("col")
+    place = f" near character {column}" if column else ""
+    return Fault(
+        "bad-expression", f"{text!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text
+    )
+
+
+def _listing(names: Collection[str]) -> str:
+    shown = list(names)[:12]
+    return ", ".join(shown) + (", ..." if len(names) > 12 else "")

@@ -1,0 +1,296 @@
+"""Features: every computation fully determined, its type and lineage known, its mistakes reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from palmette.features.spec.aggregates import (
+    NEVER_NULL, ORDERED, dtype_fault, parameter_faults, result_type, type_fault,
+)
+from palmette.features.spec.categories import spread, suffix
+from palmette.features.spec.expression_types import comparable
+from palmette.features.spec.expressions import ExpressionError, parse
+from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
+from palmette.features.spec.joins import pairs, state_origins
+from palmette.features.spec.literals import to_python
+from palmette.features.spec.nullness import never_null
+from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
+from palmette.features.spec.sources import ResolvedSource, Sources
+from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.view import Computation, ViewFeature
+
+FORMS = ("aggregate", "expression", "lookup", "derive", "words")
+Form = Literal["aggregate", "expression", "lookup", "derive"]
+
+
+@dataclass(frozen=True)
+class ResolvedFeature:
+    """A feature with what the view needs to know about it."""
+
+    view: ViewFeature
+    field: str
+    """Path in the FSC."""
+    origins: Origins
+    """Of a derived feature: empty, until its inputs are known."""
+    inputs: tuple[str, ...] = ()
+    """Names that a derived feature uses."""
+    tables: frozenset[str] = NOTHING
+    can_be_null: bool = True
+    """Before the default is applied."""
+
+
+class FeatureResolver:
+    """Resolves features one by one."""
+
+    def __init__(self, scope: Scope, sources: Sources) -> None:
+        self.scope = scope
+        self.sources = sources
+
+    def report(self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()) -> None:
+        self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
+
+    def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
+        """The features that one entry of the FSC stands for; none when it has a mistake that hides them."""
+        if feature.aggregate is not None:
+            return self._aggregate(feature, feature.aggregate, f"{field}.aggregate", field)
+        if feature.expression is not None:
+            return self._expression(feature, feature.expression, f"{field}.expression", field)
+        if feature.lookup is not None:
+            return self._lookup(feature, feature.lookup, f"{field}.lookup", field)
+        assert feature.derive is not None
+        return self._derive(feature, feature.derive, field)
+
+    def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
+        before = self.scope.findings.count
+        for part, fault in parameter_faults(aggregate):
+            self.scope.findings.in_expression([fault], f"{path}.{part}")
+        source = self.sources.get(aggregate.source, f"{path}.source")
+        if source is None:
+            return []
+        if aggregate.categories is not None:
+            self._categories(aggregate.categories, source, f"{path}.categories")
+            if self.scope.findings.count > before:
+                return []
+            return [found for one in spread(feature.name, aggregate, aggregate.categories)
+                    for found in self._single(_renamed(feature, one.name, one.label), one.aggregate, source, path, field)]
+        return self._single(feature, aggregate, source, path, field)
+
+    def _single(self, feature: Feature, aggregate: Aggregate, source: ResolvedSource, path: str,
+                field: str) -> list[ResolvedFeature]:
+        columns = source.columns
+        used: Origins = self._rows(aggregate, source, path)
+        kind: SparkType | None = None
+        if aggregate.of is not None:
+            checked = self.scope.expression(aggregate.of, columns, f"{path}.of")
+            kind = checked.type
+            used |= columns.origins_of(checked.columns)
+            fault = type_fault(aggregate, kind) if kind is not None else None
+            if fault is not None:
+                self.scope.findings.in_expression([fault.fault], f"{path}.of")
+                kind = None
+        if aggregate.weight is not None:
+            checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
+            used |= columns.origins_of(checked.columns)
+        order = self._order(aggregate, source, path)
+        used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
+        if aggregate.function == "days_since_last" or aggregate.half_life is not None:
+            self._events_only(aggregate.function, source, f"{path}.function")
+            used |= columns.origins_of([source.view.table.event_time or ""])
+        given = result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
+        filled = aggregate.model_copy(update={"by": self._by(aggregate, source, path), "order": order})
+        self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
+        can_be_null = aggregate.function not in NEVER_NULL
+        return [self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=can_be_null)]
+
+    def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
+        source = self.sources.get(expression.source, f"{path}.source")
+        if source is None:
+            return []
+        checked = self.scope.expression(expression.sql, source.columns, f"{path}.sql", kind="aggregate")
+        used = self._rows(expression, source, path) | source.columns.origins_of(checked.columns)
+        filled = expression.model_copy(update={"by": self._by(expression, source, path)})
+        self._type(feature, checked.type, field)
+        certain = checked.tree is not None and never_null(checked.tree, ())
+        return [self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=not certain)]
+
+    def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
+        table = self.scope.table(lookup.table, f"{path}.table")
+        if table is None:
+            return []
+        there = Columns.of_table(table)
+        kind = self.scope.column(lookup.column, there, f"{path}.column")
+        if table.kind == "event":
+            self.report("lookup-of-events", f"{table.name!r} is an event table: it has no one row for a key.",
+                        "Use an aggregate, e.g. `last`.", f"{path}.table", table.name)
+        on = pairs(lookup.on) if lookup.on is not None else {key: key for key in table.keys}
+        self._lookup_keys(lookup, on, there, path)
+        missing = [key for key in table.keys if key not in on.values()]
+        if missing:
+            self.report("lookup-not-on-keys", f"`on` leaves out {', '.join(map(repr, missing))} of the keys of {table.name!r}.",
+                        "Give a grain key for each key of the table.", f"{path}.on", table.name)
+        elif not table.keys_enforced:
+            self.report("keys-not-enforced", f"The keys of {table.name!r} may repeat (`keys_enforced: false`), so there may be "
+                        "several rows to take the value from.", "Use an aggregate with an order.", f"{path}.table", table.name)
+        self._type(feature, kind, field)
+        used = there.origins_of([lookup.column]) | state_origins(table, there)
+        filled = lookup.model_copy(update={"on": on})
+        return [self._finish(feature, filled, None, field, used, tables=frozenset({table.name}))]
+
+    def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: Columns, path: str) -> None:
+        grain = self.scope.grain
+        for here, column in on.items():
+            if here not in grain:
+                self.report("lookup-outside-grain", f"The view has no key {here!r} to look up {lookup.table!r} by.",
+                            f"Write `on: {{grain key: table column}}`; the grain is {', '.join(grain)}.",
+                            f"{path}.on" if lookup.on is not None else f"{path}.table", here, list(grain))
+                continue
+            kind = self.scope.column(column, there, f"{path}.on")
+            if kind is not None and not comparable(kind, grain[here]):
+                self.report("key-type-differs", f"{here!r} is {grain[here]} and {lookup.table}.{column} is {kind}.",
+                            "Look it up by a key of the same type.", f"{path}.on", here)
+
+    def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
+        """A derivation is held against its inputs later, when their types are known."""
+        try:
+            inputs = parse(text).columns
+        except ExpressionError as error:
+            self.scope.findings.in_expression([error.fault], f"{field}.derive")
+            return []
+        return [self._finish(feature, None, text, field, NOTHING, inputs=inputs, can_be_null=False)]
+
+    def _rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
+        """Checks `where` and the window; gives what decides which rows count."""
+        used, table = source.rows, source.view.table
+        if computation.where is not None:
+            checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
+            used |= source.columns.origins_of(checked.columns)
+        used |= state_origins(table, source.columns)
+        window = computation.window
+        if window == Window.ALL:
+            return used
+        if not source.view.is_event:
+            self.report("window-without-events", f"{table.name!r} is a {table.kind} table, which has no events to put a window of "
+                        f"{window} on.", "Leave `window` out.", f"{path}.window", window)
+            return used
+        length, kept = window.timedelta, table.retention
+        if kept is not None and length is not None and length > kept.timedelta:
+            self.report("window-beyond-retention", f"The window of {window} is longer than {table.name!r} is kept "
+                        f"({kept.amount}{kept.unit}).", f"Use at most {kept.amount}{kept.unit}.", f"{path}.window", window)
+        time = source.columns.types.get(table.event_time or "")
+        if window.unit == "h" and time is not None and time.name == "date":
+            self.report("window-finer-than-time", f"The event time {table.event_time!r} is a date; hours cannot be told apart.",
+                        "Use a window in days.", f"{path}.window", window)
+        return used
+
+    def _by(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> tuple[str, ...]:
+        grain, columns = self.scope.grain, source.columns
+        if computation.by is None:
+            present = [key for key in grain if key in columns]
+            if len(present) < len(grain):
+                missing = [key for key in grain if key not in present]
+                remedy = (f"Write `by: [{', '.join(present)}]` to give every row the value of its {', '.join(present)}."
+                          if present else "Rename or join the key in a step of the source.")
+                self.report("grain-key-missing", f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, "
+                            "which the grain has.", remedy, f"{path}.source", source.view.name)
+            by = tuple(present)
+        else:
+            by = computation.by
+            if not by:
+                self.report("empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by")
+        for index, key in enumerate(by):
+            if key not in grain:
+                self.report("by-outside-grain", f"{key!r} is not in the grain of the view.",
+                            f"Group by keys of the grain: {', '.join(grain)}.", f"{path}.by[{index}]", key, list(grain))
+                continue
+            kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
+            if kind is not None and not comparable(kind, grain[key]):
+                self.report("key-type-differs", f"{key!r} is {kind} in {source.view.name!r} and {grain[key]} in the grain.",
+                            "Convert it in a step of the source.", f"{path}.source", key)
+        return by
+
+    def _order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
+        """The full order: what the author gives, and the source's own order behind it where it is unique."""
+        if aggregate.function not in ORDERED:
+            return aggregate.order
+        entries = aggregate.order or ()
+        for index, entry in enumerate(entries):
+            words = entry.split()
+            if not words or len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
+                self.report("bad-order", f"{entry!r} is not a column, or a column and `desc`.", "Write `name` or `name desc`.",
+                            f"{path}.order[{index}]", entry)
+            else:
+                kind = self.scope.column(words[0], source.columns, f"{path}.order[{index}]")
+                if kind is not None and kind.name == "map":
+                    self.report("illegal-type", f"{words[0]!r} is {kind}, which has no order.", "Order by something else.",
+                                f"{path}.order[{index}]", entry)
+        if not entries and (not source.view.is_event or source.order is None):
+            why = ("rows of a table without events have no order" if not source.view.is_event
+                   else f"the keys of {source.view.table.name!r} do not make its rows unique here")
+            self.report("no-unique-order", f"{aggregate.function!r} needs an order without ties, and {why}.",
+                        "Add `order: [...]` with columns that together are unique.", f"{path}.function", aggregate.function)
+        named = {entry.split()[0] for entry in entries if entry.strip()}
+        plain = tuple(entry.removesuffix(" asc") for entry in entries)
+        return (*plain, *(name for name in source.order or () if name not in named))
+
+    def _events_only(self, what: str, source: ResolvedSource, path: str) -> None:
+        if not source.view.is_event:
+            self.report("not-events", f"{what!r} needs events, and {source.view.table.name!r} is a "
+                        f"{source.view.table.kind} table.", "Use it on an event table.", path, what)
+
+    def _categories(self, categories: Categories, source: ResolvedSource, path: str) -> None:
+        kind = self.scope.column(categories.of, source.columns, f"{path}.of")
+        if kind is None:
+            return
+        column = source.view.table.column(categories.of)
+        seen: dict[str, object] = {}
+        for index, value in enumerate(categories.values):
+            at = f"{path}.values[{index}]"
+            try:
+                to_python(value, kind, self.scope.zone)
+            except ValueError as error:
+                self.report("value-does-not-fit", f"Column {categories.of!r} is {kind}: {error}.", "Mend the value.", at, value)
+                continue
+            untouched = column is not None and source.columns.types.get(categories.of) == column.type.parsed
+            if column is not None and column.values and value not in column.values and untouched and not source.view.early:
+                self.report("unknown-value", f"{value!r} is not among the values of {categories.of!r}.",
+                            f"Its values are {', '.join(map(str, column.values))}.", at, value, [str(v) for v in column.values])
+            name = suffix(value)
+            if name in seen or (name == "other" and categories.other):
+                self.report("name-collision", f"The value {value!r} gives the same name as another: {name!r}.",
+                            "Rename it with a `replace` step.", at, value)
+            seen[name] = value
+
+    def _type(self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False) -> None:
+        dtype = feature.dtype.parsed
+        reason = dtype_fault(dtype, given, may_round=may_round) if given is not None else None
+        if reason is not None:
+            self.report("dtype-mismatch", f"Feature {feature.name!r} has the dtype {dtype}, but {reason}.",
+                        "Change the dtype, or round or cast in the computation.", f"{field}.dtype", dtype)
+
+    def _finish(self, feature: Feature, computation: Computation | None, derive: str | None, field: str, origins: Origins, *,
+                inputs: tuple[str, ...] = (), tables: frozenset[str] = NOTHING, can_be_null: bool = True) -> ResolvedFeature:
+        dtype = feature.dtype.parsed
+        default = None
+        try:
+            default = to_python(feature.default, dtype, self.scope.zone)
+        except ValueError as error:
+            self.report("default-does-not-fit", f"The default of {feature.name!r} does not fit {dtype}: {error}.",
+                        "Mend the default or the dtype.", f"{field}.default", feature.default)
+        if derive is None:
+            self.nullability(feature, field, can_be_null)
+        view = ViewFeature(feature.name, dtype, feature.nullable, default, computation, derive, feature.internal,
+                           feature.description, feature.words)
+        return ResolvedFeature(view, field, origins, inputs, tables, can_be_null)
+
+    def nullability(self, feature: Feature | ViewFeature, field: str, can_be_null: bool) -> None:
+        """Reports a feature that must not be null, but can be."""
+        if not feature.nullable and can_be_null and feature.default is None:
+            self.report("null-without-default", f"Feature {feature.name!r} is not nullable, but is null for entities without a "
+                        "value.", "Add a `default`, or leave `nullable: false` out.", f"{field}.nullable", "false")
+
+
+def _renamed(feature: Feature, name: str, label: str) -> Feature:
+    description = f"{feature.description} ({label})" if feature.description else ""
+    return feature.model_copy(update={"name": name, "description": description})

@@ -1,0 +1,123 @@
+"""Plain YAML values as Python values of a Spark type: defaults, categories, rows of the author's own tests."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.spec.values import SparkType
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
+    """The value that `value` writes, as in `palmette.features.frame`; arrays become tuples.
+
+    Times are ISO 8601; a timestamp without an offset is read in `zone`.
+
+    Raises:
+        ValueError: with a message that says what is expected.
+    """
+    if value is None:
+        return None
+    if kind.is_integer:
+        return _integer(value, kind)
+    match kind.name:
+        case "boolean":
+            return _of(bool, value, "true or false")
+        case "string":
+            return _of(str, value, "text")
+        case "binary":
+            return _of(str, value, "text").encode()
+        case "float" | "double":
+            return _number(value)
+        case "decimal":
+            return _decimal(value, kind)
+        case "date":
+            return _date(value)
+        case "timestamp" | "timestamp_ntz":
+            return _timestamp(value, kind, zone)
+        case "array":
+            assert kind.element is not None
+            items = value if isinstance(value, list | tuple) else None
+            if items is None:
+                raise ValueError(f"{value!r} is not a list")
+            return tuple(to_python(item, kind.element, zone) for item in items)
+        case "map":
+            assert kind.element is not None
+            if not isinstance(value, dict):
+                raise ValueError(f"{value!r} is not a mapping")
+            return {str(key): to_python(item, kind.element, zone) for key, item in value.items()}
+    raise ValueError(f"there are no values of type {kind}")
+
+
+def _of(wanted: type, value: object, words: str) -> Any:
+    if not isinstance(value, wanted):
+        raise ValueError(f"{value!r} is not {words}")
+    return value
+
+
+def _integer(value: object, kind: SparkType) -> int:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole:
+        raise ValueError(f"{value!r} is not a whole number")
+    number = int(value)  # type: ignore[call-overload]
+    bound = 2 ** (_BITS[kind.name] - 1)
+    if not -bound <= number < bound:
+        raise ValueError(f"{value!r} is too large for {kind}")
+    return int(number)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _decimal(value: object, kind: SparkType) -> Decimal:
+    try:
+        number = Decimal(str(value)) if not isinstance(value, bool) else None
+    except InvalidOperation:
+        number = None
+    if number is None or not number.is_finite():
+        raise ValueError(f"{value!r} is not a decimal number")
+    exponent = -int(number.normalize().as_tuple().exponent)
+    if exponent > kind.scale or number.adjusted() + 1 > kind.precision - kind.scale:
+        raise ValueError(f"{value!r} does not fit {kind}")
+    return number.quantize(Decimal(1).scaleb(-kind.scale))
+
+
+def _date(value: object) -> date:
+    try:
+        return date.fromisoformat(_of(str, value, "a date"))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a date like '2025-03-31'") from None
+
+
+def _timestamp(value: object, kind: SparkType, zone: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(_of(str, value, "a time"))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a time like '2025-03-31T12:00:00Z'") from None
+    if kind.name == "timestamp_ntz":
+        if instant.tzinfo is not None:
+            raise ValueError(f"{value!r} has an offset, which a timestamp_ntz does not have")
+        return instant
+    return (instant if instant.tzinfo else instant.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+
+
+def sql_literal(value: str | int | float | bool) -> str:
+    """A plain value as a Spark SQL literal.
+
+    >>> sql_literal("it's")
+    "'it\\\\'s'"
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+    return repr(value)

@@ -1,0 +1,175 @@
+"""From documents to a `View`: everything filled in, or every mistake reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from palmette.documents import Located, read_located
+from palmette.errors import InputError, Problem
+from palmette.features.spec.author_tests import lint_tests
+from palmette.features.spec.derivations import Derivations, derivation_order
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.features import FORMS, FeatureResolver, ResolvedFeature
+from palmette.features.spec.findings import Findings
+from palmette.features.spec.fsc import Feature, FeatureSpec
+from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
+from palmette.features.spec.registry_lint import lint_registry
+from palmette.features.spec.run import Run
+from palmette.features.spec.run_lint import lint_run
+from palmette.features.spec.scope import Scope
+from palmette.features.spec.sources import Sources
+from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import View
+from palmette.features.spec.words import Question, WordsContext, read_words
+
+
+def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str] | None = None) -> View:
+    """The view that a specification and a registry make together.
+
+    Args:
+        spec: the feature specification.
+        registry: the data frame registry.
+        answers: for features in words that were asked back: the words that a person chose, by feature name.
+
+    Raises:
+        InputError: with all mistakes of both documents.
+    """
+    return resolve_located(Located(spec, "", {}), Located(registry, "", {}), answers=answers)
+
+
+def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None) -> View:
+    """The view that two files make together; as `resolve`, with files and lines in the messages."""
+    problems: list[Problem] = []
+    try:
+        registry = read_located(dfr, Registry)
+    except InputError as error:
+        problems += error.problems
+    try:
+        spec = read_located(fsc, FeatureSpec)
+    except InputError as error:
+        problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return resolve_located(spec, registry, answers=answers)
+
+
+def load_run(path: Path) -> tuple[Run, Located[Run]]:
+    """A run file whose paths exist and whose interval makes sense, and where its fields are written."""
+    located = read_located(path, Run)
+    problems = lint_run(located, path.resolve().parent)
+    if problems:
+        raise InputError(problems)
+    return located.value, located
+
+
+def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *,
+                    answers: Mapping[str, str] | None = None) -> View:
+    """As `resolve`, for documents that know where their fields are written."""
+    findings = Findings(spec, registry)
+    lint_registry(registry.value, findings)
+    # A registry that contradicts itself would raise a second mistake for each use of it.
+    findings.raise_if_any()
+    lint_time(spec.value, findings)
+    grain = resolve_grain(spec.value, registry.value, findings)
+    scope = Scope(spec.value, registry.value, findings, grain)
+    return _Resolution(scope, answers or {}).view()
+
+
+class _Resolution:
+    """One specification on its way to a view."""
+
+    def __init__(self, scope: Scope, answers: Mapping[str, str]) -> None:
+        self.scope = scope
+        self.answers = answers
+        self.spec = scope.spec
+        self.sources = Sources(scope)
+        self.resolver = FeatureResolver(scope, self.sources)
+        self.spine, self.kept = resolve_spine(scope)
+
+    def view(self) -> View:
+        features = [found for index, feature in enumerate(self.spec.features)
+                    for found in self._feature(feature, f"features[{index}]")]
+        entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
+        output = output_schema(self.scope, self.kept, entries)
+        order = derivation_order(features, self.scope)
+        hidden = {feature.name for feature in self.spec.features} - {one.view.name for one in features}
+        by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
+        self._forbidden(list(by_name.values()))
+        self._population(features)
+        tables = self._tables(features)
+        lint_tests(self.scope, output, tables)
+        self.scope.findings.raise_if_any()
+        return self._assemble([by_name[one.view.name] for one in features], order, output, tables)
+
+    def _assemble(self, features: Sequence[ResolvedFeature], order: tuple[str, ...], output: Mapping[str, SparkType],
+                  tables: Sequence[str]) -> View:
+        spec = self.spec
+        used = {one.view.source for one in features}
+        found = {name: table for name in tables if (table := self.scope.registry.table(name))}
+        return View(
+            name=spec.feature_view, description=spec.description, owner=spec.owner, grain=self.scope.grain,
+            cutoff=spec.time.cutoff, zone=spec.time.zone, spine=spec.spine, kept=self.kept,
+            sources=tuple(source.view for name, source in self.sources.resolved.items() if name in used),
+            features=tuple(one.view for one in features), derivation_order=order, partition=spec.output.partition,
+            table_name=spec.output.name or spec.feature_view, forbidden=spec.forbidden, tests=spec.tests, tables=found,
+            output=output, lineage={one.view.name: tuple(sorted(one.origins)) for one in features}, spec=spec)
+
+    def _feature(self, feature: Feature, field: str) -> list[ResolvedFeature]:
+        given = [form for form in FORMS if getattr(feature, form) is not None]
+        if len(given) != 1:
+            code, what = ("several-computations", f"several: {', '.join(given)}") if given else ("no-computation", "none")
+            self.scope.findings.in_spec(code, f"Feature {feature.name!r} needs one computation and has {what}.",
+                                        f"Give exactly one of {', '.join(FORMS)}.", field=f"{field}.{given[1]}" if given else
+                                        f"{field}.name", value=feature.name)
+            return []
+        if feature.words is None:
+            return self.resolver.resolve(feature, field)
+        reading = read_words(self._answered(feature), WordsContext.of(self.scope, self.sources))
+        if isinstance(reading, Question):
+            self.scope.findings.in_spec(reading.code, reading.text, reading.remedy, field=f"{field}.words",
+                                        value=feature.words, known=())
+            return []
+        read = feature.model_copy(update={**reading.computation})
+        return self.resolver.resolve(read, field)
+
+    def _answered(self, feature: Feature) -> Feature:
+        answer = self.answers.get(feature.name)
+        return feature if answer is None else feature.model_copy(update={"words": answer})
+
+    def _forbidden(self, features: Sequence[ResolvedFeature]) -> None:
+        registry = self.scope.registry
+        known = {f"{table.name}.{column.name}" for table in registry.tables for column in table.columns}
+        names = {column.split(".")[1] for column in known}
+        for index, entry in enumerate(self.spec.forbidden):
+            if entry not in known and entry not in names:
+                self.scope.findings.in_spec("unknown-column", f"No table has the forbidden column {entry!r}.",
+                                            "Write `table.column`, or `column` for any table.", field=f"forbidden[{index}]",
+                                            value=entry, known=known | names)
+        for feature in features:
+            touched = sorted(origin for origin in feature.origins
+                             if origin in self.spec.forbidden or origin.split(".")[1] in self.spec.forbidden)
+            for origin in touched:
+                self.scope.findings.in_spec("forbidden-column", f"Feature {feature.view.name!r} depends on {origin!r}, which is "
+                                            "forbidden.", "Compute it from other columns, or lift the ban.", field=feature.field,
+                                            value=origin)
+
+    def _population(self, features: Sequence[ResolvedFeature]) -> None:
+        """Without a spine, some feature must bring the rows."""
+        if self.spec.spine is not None or len(features) < len(self.spec.features):
+            return
+        grain = set(self.scope.grain)
+        for feature in features:
+            computation, source = feature.view.computation, feature.view.source
+            resolved = self.sources.get(source) if source else None
+            by = getattr(computation, "by", None)
+            if resolved is not None and resolved.view.is_event and by is not None and set(by) == grain:
+                return
+        self.scope.findings.in_spec(
+            "no-rows", f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which rows "
+            "the view has.", "Give a `spine`, or a feature over events with all keys.", field="entities")
+
+    def _tables(self, features: Sequence[ResolvedFeature]) -> list[str]:
+        names = [self.spine.name] if self.spine else []
+        names += [name for one in features for name in sorted(one.tables)]
+        return list(dict.fromkeys(names))
