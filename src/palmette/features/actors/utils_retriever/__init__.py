@@ -1,0 +1,1 @@
+"""Finds the repository's functions that the view needs, and proves each by running it."""

@@ -1,0 +1,270 @@
+"""Functions of the repository that could fit a need, told by signature, name and docstring alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from palmette.features.artefacts import Need, Parameter
+from palmette.features.repository import Checkout, Function, Module, Neighbour
+
+Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number"]
+"""What a parameter takes."""
+
+_MOST = 6
+"""Candidates of one need that are tried."""
+
+
+class Slot(NamedTuple):
+    """An argument of a need."""
+
+    name: str
+    """Placeholder in the call."""
+    kind: Kind
+    names: str
+    """Regular expression for names that a parameter for it has."""
+    required: bool = True
+
+
+class Want(NamedTuple):
+    """What a function for a need looks like."""
+
+    slots: tuple[Slot, ...]
+    returns: str
+    """Regular expression for the return annotation."""
+    words: str
+    """Regular expression for names and first docstring lines that speak of it."""
+
+
+_FRAME = Slot("df", "frame", r"df|frame|data|features|rows|table|result|events?")
+_SPARK = Slot("spark", "spark", r"spark|session", required=False)
+
+WANTS: Mapping[Need, Want] = {
+    "read_table": Want(
+        (
+            _SPARK,
+            Slot("path", "text", r"path|table|name|location|uri|url|source|dataset|folder"),
+            Slot("format", "text", r"format|fmt|file_format|kind", required=False),
+        ),
+        r"DataFrame$",
+        r"read|load|table|fetch",
+    ),
+    "write_table": Want(
+        (
+            Slot("df", "frame", r"df|frame|data|features|rows|result|output"),
+            _SPARK,
+            Slot(
+                "destination",
+                "text",
+                r"path|table|name|location|uri|url|destination|dest|target|output|folder",
+            ),
+            Slot("partition", "text", r"partition\w*", required=False),
+            Slot("format", "text", r"format|fmt|file_format", required=False),
+        ),
+        r"^(None|)$|str$",
+        r"writ|sav|stor|overwrit|publish|persist",
+    ),
+    "load_config": Want(
+        (Slot("path", "text", r"path|file|filename|config_path|location|yaml_path|config_file"),),
+        r"",
+        r"config|settings|yaml|load|parse",
+    ),
+    "build_session": Want(
+        (Slot("app_name", "text", r"app|app_name|name|application|job|job_name|appname", required=False),),
+        r"SparkSession$",
+        r"session|spark",
+    ),
+    "divide": Want(
+        (
+            Slot("numerator", "column", r"num\w*|a|x|left|part|dividend|top|upper"),
+            Slot("denominator", "column", r"den\w*|b|y|right|whole|total|divisor|bottom|by|lower"),
+        ),
+        r"Column$",
+        r"divi|ratio|rate|share|quotient|fraction|per\b",
+    ),
+    "latest_per_key": Want(
+        (
+            _FRAME,
+            Slot("keys", "texts", r"keys?|by|partition_by|group_by|on|id_cols?|key_col(umn)?s?|columns|cols"),
+            Slot("order", "text", r"order\w*|ts\w*|time\w*|column|col|by|sort\w*|updated\w*|event_time"),
+        ),
+        r"DataFrame$",
+        r"latest|newest|last|recent|dedup|current|per_key",
+    ),
+    "before_cutoff": Want(
+        (
+            _FRAME,
+            Slot("time", "text", r"time\w*|ts\w*|column|col|timestamp\w*|event_time|event_ts|date\w*|on"),
+            Slot("as_of", "instant", r"as_of|cut_?off|asof|until|end|at|t|instant|run_date|date|now"),
+            Slot("days", "number", r"days|n_days|window\w*|lookback\w*|num_days", required=False),
+        ),
+        r"DataFrame$",
+        r"window|before|within|lookback|until|cut_?off|as_of|last|recent|days|point",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A function bound to a need's arguments."""
+
+    need: Need
+    function: Function
+    name: str
+    """What is imported from the module: the function, or the class that has it."""
+    call: str
+    """With the need's arguments in braces."""
+    uses: int
+    """How many neighbours import it."""
+    score: float
+
+    @property
+    def module(self) -> str:
+        return self.function.module
+
+    @property
+    def doc(self) -> str:
+        return self.function.doc.split("\n\n")[0].replace("\n", " ")[:300]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A need, and which of its optional arguments this view gives."""
+
+    need: Need
+    gives: frozenset[str] = frozenset()
+    constants: Mapping[str, str] | None = None
+    """Arguments that are the same in every call, as source text; left out where the default says the same."""
+    class_name: str = ""
+    """For load_config: `module:Class`."""
+
+
+def find_candidates(
+    checkout: Checkout, demand: Demand, places: Sequence[str], neighbours: Sequence[Neighbour]
+) -> list[Candidate]:
+    """The likeliest functions for a need, best first; `places` are the files and folders with utilities, if named."""
+    want = WANTS[demand.need]
+    scripts = {neighbour.module.path for neighbour in neighbours}
+    found: list[Candidate] = []
+    for module in checkout.modules:
+        if module.is_test or module.path in scripts:
+            continue
+        uses = {
+            name: sum(_imports(neighbour.module, module, name) for neighbour in neighbours)
+            for name in _names(module)
+        }
+        inside = not places or any(
+            module.path == p.rstrip("/") or module.path.startswith(p.rstrip("/") + "/") for p in places
+        )
+        anywhere = demand.need in ("load_config", "build_session")
+        for name, function in _functions(module, demand):
+            if not (inside or anywhere or uses.get(name)) or function.name.startswith("_"):
+                continue
+            call = bind(function, want, demand, "" if name == function.name else f"{name}.")
+            score = _score(function, want, uses.get(name, 0))
+            if call is not None and score > 0:
+                found.append(Candidate(demand.need, function, name, call, uses.get(name, 0), score))
+    return sorted(found, key=lambda c: (-c.uses, -c.score, c.module, c.function.name))[:_MOST]
+
+
+def _names(module: Module) -> list[str]:
+    return [function.name for function in module.functions] + [node.name for node in module.classes]
+
+
+def _imports(script: Module, module: Module, name: str) -> bool:
+    """Whether a script uses `name` of `module`, imported itself or through its module."""
+    targets = set(script.imports.values())
+    return f"{module.name}.{name}" in targets or (module.name in targets and f".{name}(" in script.text)
+
+
+def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]:
+    """Functions of a module; for load_config, also the class methods of the team's class."""
+    for function in module.functions:
+        yield function.name, function
+    owner, _, class_name = demand.class_name.partition(":")
+    if demand.need == "load_config" and owner == module.name:
+        for node in module.classes:
+            if node.name == class_name:
+                for item in node.body:
+                    if isinstance(item, ast.FunctionDef) and any(
+                        ast.unparse(d) == "classmethod" for d in item.decorator_list
+                    ):
+                        yield class_name, Function(item, module.name, module.path)
+
+
+def bind(function: Function, want: Want, demand: Demand, prefix: str = "") -> str | None:
+    """The call of a function with a need's arguments in braces; None when its signature does not fit."""
+    if (
+        not re.search(want.returns, function.returns.split(".")[-1])
+        or function.node.args.vararg
+        or function.node.args.kwarg
+    ):
+        return None
+    parameters = [p for p in function.parameters if p.name not in ("self", "cls")]
+    bound: dict[str, Slot] = {}
+    for slot in want.slots:
+        parameter = next((p for p in parameters if p.name not in bound and _takes(p, slot)), None)
+        if parameter is not None:
+            bound[parameter.name] = slot
+        elif slot.required or slot.name in demand.gives:
+            return None
+    arguments: list[str] = []
+    by_name = False
+    for parameter in parameters:
+        slot = bound.get(parameter.name)
+        text = None if slot is None else _argument(slot, parameter, demand)
+        if text is None:
+            if parameter.default is None:
+                return None
+            by_name = True
+            continue
+        by_name = by_name or parameter.name in function.keyword_only
+        arguments.append(f"{parameter.name}={text}" if by_name else text)
+    return f"{prefix}{function.name}({', '.join(arguments)})"
+
+
+def _argument(slot: Slot, parameter: Parameter, demand: Demand) -> str | None:
+    """What is passed: a placeholder, a constant, or None for leaving the parameter to its default."""
+    constant = (demand.constants or {}).get(slot.name)
+    if constant is not None:
+        same = parameter.default is not None and parameter.default.strip("'\"") == constant.strip("'\"")
+        return None if same else constant
+    wanted = slot.required or slot.name in demand.gives or parameter.default is None
+    if not wanted:
+        return None
+    if slot.name == "spark" and demand.need == "write_table":
+        return "{df}.sparkSession"
+    is_list = re.match(r"(list|Sequence|Iterable|tuple)\b", parameter.annotation)
+    return f"[{{{slot.name}}}]" if slot.kind == "text" and is_list else f"{{{slot.name}}}"
+
+
+_KINDS: Mapping[Kind, str] = {
+    "spark": r"SparkSession$",
+    "frame": r"DataFrame$",
+    "column": r"Column|ColumnOrName",
+    "text": r"str\b|Path\b|Column\b",
+    "texts": r"(list|List|Sequence|Iterable|tuple|Tuple|Collection)\[",
+    "instant": r"datetime\b",
+    "number": r"int\b|float\b",
+}
+
+
+def _takes(parameter: Parameter, slot: Slot) -> bool:
+    """Whether a parameter can be the slot: by annotation, and by name where several could be."""
+    named = re.fullmatch(slot.names, parameter.name) is not None
+    annotation = parameter.annotation
+    if not annotation:
+        return named
+    if re.search(_KINDS[slot.kind], annotation) is None:
+        return False
+    return named or slot.kind in ("spark", "frame", "instant", "texts")
+
+
+def _score(function: Function, want: Want, uses: int) -> float:
+    """0 when nothing but the signature speaks for it."""
+    by_name = re.search(want.words, function.name, re.IGNORECASE) is not None
+    by_doc = re.search(want.words, function.doc, re.IGNORECASE) is not None
+    return 2.0 * by_name + by_doc + uses

@@ -1,0 +1,149 @@
+"""Which of the repository's functions a view needs, and which of those that offer themselves do what it demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates
+from palmette.features.actors.utils_retriever.proofs import Setting, proofs
+from palmette.features.artefacts import Config, Need, Rejected, Utilities, Utility
+from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.repository import Checkout, Neighbour
+from palmette.features.spec.fsc import Aggregate, ComputeStep, Expression, FilterStep, JoinStep, Lookup
+from palmette.features.spec.run import Destination
+from palmette.features.spec.view import View
+
+
+class Probes(Protocol):
+    """What the proofs need of the harness."""
+
+    def probes(
+        self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]
+    ) -> list[ProbeResult]: ...
+
+
+def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
+    """What the script of a view may take from the repository."""
+    formats = _formats(view)
+    reads = Demand("read_table", frozenset({"format"}) if formats != {"parquet"} else frozenset())
+    written = {"format": f'"{output.format}"'} if output.path is not None else {}
+    found = [
+        Demand("load_config", class_name=config.class_name),
+        Demand("build_session"),
+        Demand("write_table", frozenset({"partition"}) if view.partition else frozenset(), written),
+    ]
+    if formats:
+        found.append(reads)
+    if any("/" in text for text in _expressions(view)):
+        found.append(Demand("divide"))
+    if _looks_up_states(view):
+        found.append(Demand("latest_per_key"))
+    if view.cutoff != "spine" and any(source.is_event for source in view.sources):
+        windows = [feature.window for feature in view.features if feature.window is not None]
+        in_days = any(window.unit == "d" for window in windows)
+        found.append(Demand("before_cutoff", frozenset({"days"}) if in_days else frozenset()))
+    return found
+
+
+def _expressions(view: View) -> Iterator[str]:
+    for feature in view.features:
+        yield feature.derive or ""
+        computation = feature.computation
+        if isinstance(computation, Aggregate):
+            yield from filter(None, (computation.of, computation.where, computation.weight))
+        elif isinstance(computation, Expression):
+            yield from filter(None, (computation.sql, computation.where))
+    for source in view.sources:
+        for step in (*source.early, *source.late):
+            if isinstance(step, ComputeStep):
+                yield from step.compute.values()
+            elif isinstance(step, FilterStep):
+                yield step.filter
+
+
+def _looks_up_states(view: View) -> bool:
+    """Whether the newest row of a snapshot's key is wanted."""
+    looked_up = {
+        feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)
+    }
+    looked_up |= {
+        step.join.table
+        for source in view.sources
+        for step in (*source.early, *source.late)
+        if isinstance(step, JoinStep)
+    }
+    looked_up |= {source.table.name for source in view.sources}
+    return any(view.tables[name].kind == "snapshot" for name in looked_up if name in view.tables)
+
+
+def _formats(view: View) -> set[str]:
+    """Formats that say their own types; scripts read others by the registry's schema, and named tables from the catalogue."""
+    return {table.format for table in view.tables.values() if table.path is not None} & {"parquet", "orc"}
+
+
+def setting_of(view: View, config: Config, output: Destination) -> Setting:
+    return Setting(
+        zone=view.zone,
+        formats=tuple(sorted(_formats(view))),
+        output_format="table" if output.path is None else output.format,
+        partitioned=view.partition is not None,
+        config=config,
+    )
+
+
+def retrieve(
+    checkout: Checkout,
+    demands: Sequence[Demand],
+    setting: Setting,
+    places: Sequence[str],
+    neighbours: Sequence[Neighbour],
+    harness: Probes,
+) -> Utilities:
+    """For each need the best candidate that passes its proofs; the others that were tried are rejected with why."""
+    candidates = [
+        candidate for demand in demands for candidate in find_candidates(checkout, demand, places, neighbours)
+    ]
+    reasons = prove(candidates, setting, checkout, harness)
+    chosen: dict[Need, Utility] = {}
+    rejected: list[Rejected] = []
+    for candidate, reason in zip(candidates, reasons, strict=True):
+        if reason:
+            rejected.append(
+                Rejected(
+                    name=qualified(candidate), module=candidate.module, need=candidate.need, reason=reason
+                )
+            )
+        elif candidate.need not in chosen:
+            chosen[candidate.need] = Utility(
+                need=candidate.need,
+                name=candidate.name,
+                module=candidate.module,
+                call=candidate.call,
+                doc=candidate.doc,
+            )
+    return Utilities(chosen=tuple(chosen.values()), rejected=tuple(rejected))
+
+
+def qualified(candidate: Candidate) -> str:
+    """`function`, or `Class.method`."""
+    name = candidate.function.name
+    return name if candidate.name == name else f"{candidate.name}.{name}"
+
+
+def prove(
+    candidates: Sequence[Candidate], setting: Setting, checkout: Checkout, harness: Probes
+) -> list[str]:
+    """Runs all proofs in one sandboxed process; for each candidate what it did otherwise, or nothing."""
+    if not candidates:
+        return []
+    jobs = [
+        (index, proof) for index, candidate in enumerate(candidates) for proof in proofs(candidate, setting)
+    ]
+    path = [checkout.root / part for part in checkout.python_roots]
+    results = harness.probes(checkout.root, path, [proof.probe for _, proof in jobs])
+    reasons = [""] * len(candidates)
+    for (index, proof), result in zip(jobs, results, strict=True):
+        reasons[index] = reasons[index] or proof.judge(result)
+    return reasons
