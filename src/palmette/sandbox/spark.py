@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -24,6 +25,7 @@ TINY_DATA: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.catalogImplementation": "in-memory",
@@ -31,7 +33,8 @@ TINY_DATA: Mapping[str, str] = {
     "spark.connect.session.manager.defaultSessionTimeout": "30m",
     "spark.log.level": "ERROR",
 }
-"""For frames of a few rows, compiling a plan costs more than interpreting it. Each client may set its own."""
+"""For frames of a few rows, compiling a plan costs more than interpreting it, and a broadcast more than a join.
+Each client may set its own."""
 
 
 class WarmSpark:
@@ -79,6 +82,15 @@ class WarmSpark:
     def is_external(self) -> bool:
         """Whether the server is someone else's: on another machine, maybe, with other files."""
         return self._master.startswith("sc://")
+
+    def warm_up(self) -> None:
+        """Begins to start the server and returns at once; what goes wrong is raised by `remote`."""
+
+        def start() -> None:
+            with suppress(MachineError):
+                _ = self.remote
+
+        threading.Thread(target=start, daemon=True).start()
 
     def stop(self) -> None:
         with self._lock:

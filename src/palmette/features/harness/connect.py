@@ -60,7 +60,9 @@ class ConnectHarness:
     config_file: Path | None = None
     config_class: str = ""
     case_seconds: float = 60.0
-    """Time for one case, probe or variant."""
+    """Time for one case or probe."""
+    variant_seconds: float = 30.0
+    """Time for the tests of one variant."""
 
     def with_config(self, file: Path, class_name: str = "") -> ConnectHarness:
         """A harness that passes the team's config object to entry functions which take one.
@@ -117,7 +119,7 @@ class ConnectHarness:
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
             items = [{"text": variants[name]} for name in left]
-            answers = self._run(Job("tests", items, root, python_path, self.case_seconds, shared))
+            answers = self._run(Job("tests", items, root, python_path, self.variant_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
                     break  # an earlier variant ended the process; this one gets a process of its own

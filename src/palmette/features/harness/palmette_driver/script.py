@@ -19,6 +19,14 @@ from .session import WarmSession
 
 _MESSAGE = 2000
 _TRACE = 4000
+_REAL = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "10485760",
+    "spark.sql.shuffle.partitions": "8",
+}
+"""Settings for data of some size, instead of those for a few rows."""
 
 
 def module_name(file: Path, path: Sequence[str]) -> str:
@@ -83,12 +91,7 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
     """Runs the script as `__main__`, as spark-submit would, with plans compiled as outside of tests."""
-    for name, value in {
-        "spark.sql.codegen.wholeStage": "true",
-        "spark.sql.codegen.factoryMode": "FALLBACK",
-        "spark.sql.adaptive.enabled": "true",
-    }.items():
-        session.spark.conf.set(name, value)
+    session.spark.conf._set_all(configs=_REAL, silent=False)
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
     with answers.timed(0):

@@ -9,9 +9,12 @@ from typing import Any
 
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
+INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
 _SPEED = {
     PARTITIONS,
+    INPUT_PARTITIONS,
     "spark.sql.adaptive.enabled",
+    "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.codegen.wholeStage",
     "spark.sql.codegen.factoryMode",
 }
@@ -32,7 +35,6 @@ class WarmSession:
         self.spark: Any = SparkSession.builder.remote(remote).create()
         self._stop: Callable[[Any], None] = SparkSession.stop
         self._resolve_paths = resolve_paths
-        self._zone, self._partitions = "UTC", 1
 
     def __enter__(self) -> WarmSession:
         from pyspark.sql import SparkSession as Classic
@@ -46,8 +48,6 @@ class WarmSession:
             }
             if wanted:
                 self.spark.conf._set_all(configs=wanted, silent=True)
-            if ZONE in wanted:
-                self._zone = wanted[ZONE]
             return self.spark
 
         patched: Any
@@ -67,11 +67,10 @@ class WarmSession:
         self._stop(self.spark)
 
     def reset(self, zone: str = "UTC", partitions: int = 1) -> None:
-        """Sets what an item may have found or left otherwise."""
-        self.spark.conf.set(ZONE, zone)
-        if partitions != self._partitions:
-            self.spark.conf.set(PARTITIONS, str(partitions))
-            self._partitions = partitions
+        """Sets what an item may have left otherwise; frames and shuffles get `partitions` partitions."""
+        self.spark.conf._set_all(
+            configs={ZONE: zone, PARTITIONS: str(partitions), INPUT_PARTITIONS: str(partitions)}, silent=False
+        )
 
 
 class _Context:

@@ -70,6 +70,8 @@ def _run(job: dict[str, Any]) -> Recorder:
         "--tb=short",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:unraisableexception",
         # The team's options may need plug-ins of theirs; warnings of the warm session are not the script's.
         "-o",
         "addopts=",
