@@ -1,0 +1,59 @@
+"""Markdown out of foreign text: what a specification says stays text, wherever it is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_SPECIAL = re.compile(r"([\\`*_\[\]~|])")
+_LIVE = re.compile(r"(?<!\w)([@#!])(?=[\w\[])")
+_WORD_JOINER = "\u2060"
+
+
+def text(value: object) -> str:
+    r"""`value` as one line of prose: no markup, no HTML, no mention of a person or an issue.
+
+    >>> text("a | b <img> *c*")
+    'a \\| b &lt;img&gt; \\*c\\*'
+    """
+    line = " ".join(str(value).split())
+    escaped = _SPECIAL.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return _LIVE.sub(rf"\1{_WORD_JOINER}", escaped)
+
+
+def code(value: object) -> str:
+    r"""`value` as a code span, also inside a table.
+
+    >>> code("a || b")
+    '`a \\|\\| b`'
+    """
+    line = " ".join(str(value).split())
+    if not line:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}".replace("|", "\\|")
+
+
+def block(value: str, language: str = "") -> str:
+    """`value` as a fenced block; longer fences where it holds fences itself."""
+    fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", value)), default=0) + 1)
+    return f"{fence}{language}\n{value.rstrip()}\n{fence}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; cells are Markdown already (made by `text` or `code`)."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def items(lines: Iterable[str]) -> str:
+    """A list; lines are Markdown already."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def sections(parts: Iterable[tuple[str, str]]) -> str:
+    """Second-level sections; empty ones are left out."""
+    return (
+        "\n\n".join(f"## {title}\n\n{content.strip()}" for title, content in parts if content.strip()) + "\n"
+    )

@@ -1,0 +1,240 @@
+"""The description of a feature pull request: everything that a reviewer asks, with evidence.
+
+The same facts give the same text: no times, no paths of the machine. Text of the specification is escaped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from palmette.delivery.markdown import block, code, items, sections, table, text
+from palmette.engine.actor import Measurement, Violation
+from palmette.features.actors.pull_request.change import ChangeClass
+from palmette.features.actors.pull_request.definitions import definition
+from palmette.features.artefacts import Utilities
+from palmette.features.frame import Frame
+from palmette.features.spec.view import View, ViewFeature
+
+PREVIEW_ROWS = 5
+PREVIEW_CHARS = 40
+MASK = "•••"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the description is made of."""
+
+    view: View
+    files: tuple[str, ...]
+    """Paths that the pull request adds or changes."""
+    change: ChangeClass
+    measurements: tuple[Measurement, ...] = ()
+    survivors: tuple[Violation, ...] = ()
+    """Mutants that no test noticed."""
+    preview: Frame | None = None
+    """Rows that the script wrote from the sample."""
+    utilities: Utilities = field(default_factory=Utilities)
+    backfill: tuple[tuple[str, ...], ...] = ()
+    """Commands, as argument lists, that build the cut-offs of the run."""
+    destination: str = ""
+    """Path or table that is written."""
+    questions: tuple[str, ...] = ()
+    """What a person should still decide, beside what the facts themselves leave open."""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    """Digest of the specification, version of palmette, model, seed, ..."""
+
+
+def pull_request_body(facts: Facts) -> str:
+    """The description in Markdown."""
+    return sections(
+        (
+            ("What and why", _what(facts)),
+            ("Features", _features(facts.view)),
+            ("Lineage", _lineage(facts.view)),
+            ("Verification", _verification(facts)),
+            ("Surviving mutants", _survivors(facts)),
+            ("Data preview", _preview(facts)),
+            ("Change class", _change(facts)),
+            ("Backfill and rollback", _backfill(facts)),
+            ("Open questions", items(_questions(facts)) or "None."),
+            ("Utilities", _utilities(facts.utilities)),
+            ("Provenance", items(f"{text(name)}: {code(value)}" for name, value in facts.provenance.items())),
+        )
+    )
+
+
+def visible(view: View) -> list[ViewFeature]:
+    """The features that are columns of the output."""
+    return [feature for feature in view.features if not feature.internal]
+
+
+def _what(facts: Facts) -> str:
+    view = facts.view
+    cutoff = {
+        "run": "one cut-off for the whole run, `as_of`",
+        "spine": f"each row of {code(view.spine.table)} at its own cut-off" if view.spine else "",
+        "partition": "the end of each day",
+    }[view.cutoff]
+    rows = (
+        f"the rows of {code(view.spine.table)}"
+        if view.spine
+        else "every key that a visible row has in the longest window"
+    )
+    lines = [
+        f"Feature view {code(view.name)}: {len(visible(view))} features.",
+        f"Rows: {rows}. Grain: {', '.join(map(code, view.grain))}.",
+        f"Time: {cutoff}; days and hours in {text(view.zone)}; windows end before the cut-off.",
+        f"Owner: {text(view.owner) if view.owner else 'not named'}.",
+        f"Files: {', '.join(map(code, facts.files))}.",
+    ]
+    return f"{text(view.description)}\n\n{items(lines)}" if view.description else items(lines)
+
+
+def _features(view: View) -> str:
+    def row(feature: ViewFeature) -> list[str]:
+        null = "" if feature.nullable else " not null"
+        default = "" if feature.default is None else code(feature.default)
+        meaning = f"{text(feature.description)}<br>" if feature.description else ""
+        return [
+            code(feature.name),
+            code(feature.dtype) + null,
+            default,
+            meaning + code(definition(feature, view)),
+        ]
+
+    return table(("feature", "type", "default", "definition"), [row(feature) for feature in visible(view)])
+
+
+def _lineage(view: View) -> str:
+    def row(feature: ViewFeature) -> list[str]:
+        by_table = groupby(view.lineage.get(feature.name, ()), key=lambda column: column.split(".", 1)[0])
+        tables = [
+            f"{code(name)}: {', '.join(code(column.split('.', 1)[1]) for column in columns)}"
+            for name, columns in by_table
+        ]
+        return [code(feature.name), "<br>".join(tables)]
+
+    made = table(("feature", "depends on"), [row(feature) for feature in visible(view)])
+    forbidden = (
+        f"\n\nForbidden, and in no lineage: {', '.join(map(code, view.forbidden))}." if view.forbidden else ""
+    )
+    return made + forbidden
+
+
+def _verification(facts: Facts) -> str:
+    if not facts.measurements:
+        return "Nothing was measured."
+    rows = [
+        [text(item.name), f"**{item.status}**" if item.status != "passed" else "passed", text(item.detail)]
+        for item in facts.measurements
+    ]
+    return table(("check", "status", "evidence"), rows)
+
+
+def _survivors(facts: Facts) -> str:
+    if facts.survivors:
+        return "No test notices these changes of the script:\n\n" + "\n\n".join(
+            f"{text(item.message)}\n\n{block(item.evidence, 'diff')}" for item in facts.survivors
+        )
+    tried = any("mutant" in item.detail and item.status != "skipped" for item in facts.measurements)
+    return "None: the tests notice every mutant that was tried." if tried else "Not measured."
+
+
+def personal_columns(view: View) -> frozenset[str]:
+    """Output columns whose values are, or are computed from, personal data."""
+    marked = {
+        f"{name}.{column.name}"
+        for name, entry in view.tables.items()
+        for column in entry.columns
+        if column.personal
+    }
+    names = {column.split(".", 1)[1] for column in marked}
+    computed = {name for name, columns in view.lineage.items() if marked & set(columns)}
+    return frozenset(computed | (names & {*view.grain, *view.kept}))
+
+
+def _preview(facts: Facts) -> str:
+    frame, masked = facts.preview, personal_columns(facts.view)
+    if frame is None or not frame.rows:
+        return (
+            "No rows to show: the script was not run on sample data."
+            if frame is None
+            else "The sample gives no rows."
+        )
+    fullest = sorted(
+        frame.rows, key=lambda row: (sum(value is None for value in row.values()), repr(list(row.values())))
+    )
+    rows = [
+        [MASK if name in masked else code(_short(row[name])) for name in frame.schema]
+        for row in fullest[:PREVIEW_ROWS]
+    ]
+    hidden = (
+        f" {', '.join(map(code, sorted(masked & set(frame.schema))))} hidden: personal data."
+        if masked & set(frame.schema)
+        else ""
+    )
+    return (
+        f"{min(len(frame.rows), PREVIEW_ROWS)} of {len(frame.rows)} rows from the sample.{hidden}\n\n"
+        + table(tuple(map(code, frame.schema)), rows)
+    )
+
+
+def _short(value: object) -> str:
+    shown = "null" if value is None else str(value)
+    return shown if len(shown) <= PREVIEW_CHARS else shown[: PREVIEW_CHARS - 1] + "…"
+
+
+def _change(facts: Facts) -> str:
+    advice = {
+        "new view": "Nobody reads it yet.",
+        "unchanged columns": "Readers go on as before; values can differ where the definition changed.",
+        "columns added": "Readers that name their columns go on as before.",
+        "breaking": "Readers of the removed columns must change first.",
+    }[facts.change.kind]
+    return f"**{text(facts.change)}**. {advice}"
+
+
+def _backfill(facts: Facts) -> str:
+    commands = "\n".join(shlex.join(command) for command in facts.backfill)
+    place = code(facts.destination) if facts.destination else "the configured output"
+    rollback = f"Roll back by reverting this pull request; it writes only to {place}."
+    written = (
+        "only the partition of the cut-off's day is replaced"
+        if facts.view.partition
+        else "the output is replaced as a whole"
+    )
+    return (
+        f"{block(commands, 'sh')}\n\nRepeating a command is safe: {written}. {rollback}"
+        if commands
+        else rollback
+    )
+
+
+def _questions(facts: Facts) -> list[str]:
+    read = [
+        f"{code(feature.name)} was written as “{text(feature.words)}” "
+        f"and read as {code(definition(feature, facts.view))}. Is that what was meant?"
+        for feature in visible(facts.view)
+        if feature.words
+    ]
+    skipped = [
+        f"The check “{text(item.name)}” was skipped: {text(item.detail) or 'no reason given'}."
+        for item in facts.measurements
+        if item.status == "skipped"
+    ]
+    survivors = (
+        ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
+    )
+    return [*map(text, facts.questions), *read, *skipped, *survivors]
+
+
+def _utilities(utilities: Utilities) -> str:
+    used = [f"{code(f'{item.module}.{item.name}')} for {text(item.need)}" for item in utilities.chosen]
+    rejected = [
+        f"{code(f'{item.module}.{item.name}')} not for {text(item.need)}: {text(item.reason)}"
+        for item in utilities.rejected
+    ]
+    return items([*(f"used: {line}" for line in used), *(f"rejected: {line}" for line in rejected)])
