@@ -23,6 +23,8 @@ class Rows:
     """Event time as a timestamp."""
     condition: Code | None
     """What the feature asks of a row beyond what its group has filtered already."""
+    define: Callable[[str, Code], Code]
+    """Gives a part of the code a name, for readability."""
     position: str | None = None
     """Column with the row's place in a mixed order, where there is one."""
 
@@ -63,11 +65,7 @@ def _exists(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
 
 
 def _share(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
-    of = rows.sql(aggregate.of).as_column
-    hits = conjunction([item for item in (rows.condition, of) if item is not None])
-    assert hits is not None
-    return call("F.try_divide", call("F.count_if", hits.argument).text, _count(
-        aggregate.model_copy(update={"of": None}), dtype, rows).text)
+    return call("F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument)
 
 
 def _percentile(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
@@ -104,6 +102,7 @@ def _edge(last: bool) -> Callable[[Aggregate, SparkType, Rows], Code]:
     def write(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
         order = order_of(aggregate, rows)
         value = rows.sql(aggregate.of)
+        value = value if value.column else rows.only(value)
         by = rows.only(call("F.struct", name_arguments(order.columns)), *rows.present(aggregate.of))
         return call("F.max_by" if order.ascending == last else "F.min_by", value.argument, by.argument)
 
@@ -113,11 +112,12 @@ def _edge(last: bool) -> Callable[[Aggregate, SparkType, Rows], Code]:
 def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
     """The array of values in order, empty where there is no row."""
     order = order_of(aggregate, rows)
-    value = method(rows.sql(aggregate.of), "alias", quoted("value")).text
-    struct = call("F.struct", name_arguments(order.columns), value)
-    listed = call("F.collect_list", rows.only(struct, *rows.present(aggregate.of)).argument).text
+    of = rows.sql(aggregate.of)
+    struct = call("F.struct", name_arguments(order.columns), method(of, "alias", quoted("value")).text)
+    listed = call("F.collect_list", rows.only(struct, *rows.present(aggregate.of)).argument)
+    name = rows.define(f"{of.column or 'value'}_with_order", listed).text
     direction = ", asc=False" if newest_first == order.ascending else ""
-    return f'F.sort_array({listed}{direction})["value"]'
+    return f'F.sort_array({name}{direction})["value"]'
 
 
 def _collect(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
@@ -148,7 +148,8 @@ def weight_of(aggregate: Aggregate, rows: Rows) -> Code:
     assert aggregate.half_life is not None and rows.event is not None
     unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[aggregate.half_life.unit]
     age = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({rows.event.argument})"
-    return Code(f"F.pow(F.lit(0.5), ({age}) / ({aggregate.half_life.amount} * MICROS_PER_{unit}))")
+    halvings = f"({age}) / ({aggregate.half_life.amount} * MICROS_PER_{unit})"
+    return rows.define("decay", Code(f"F.pow(F.lit(0.5), {halvings})"))
 
 
 def weighted(aggregate: Aggregate, rows: Rows) -> list[Code]:
@@ -163,6 +164,7 @@ def _vector(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
     """One aggregate per position of a vector of registered length."""
     name = aggregate.of or ""
     vector = rows.only(column(name), *weighted(aggregate, rows))
+    vector = vector if vector.column else rows.define(f"counted_{name}", vector)
     item = f"F.get({vector.argument}, i)"
     if aggregate.function == "vector_weighted_mean":
         weight = weight_of(aggregate, rows)
@@ -170,7 +172,8 @@ def _vector(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
         element = f"F.try_divide(F.sum({item} * {weight.as_column.within(PRODUCT + 1)}), {total})"
     else:
         element = f"F.{'avg' if aggregate.function == 'vector_mean' else 'sum'}({item})"
-    length = vector_length(aggregate, rows.source)
+    length = f"{name.upper()}_LENGTH"
+    rows.scope.constants[length] = str(vector_length(aggregate, rows.source))
     array = f"F.array(*[{element} for i in range({length})])"
     return Code(f"F.when(F.count({vector.argument}) > 0, {array})")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify
 
 from palmette.features.spec.fsc import Expression
 from palmette.features.spec.view import ViewFeature
@@ -25,7 +26,7 @@ def empty_value(sql: str) -> str | None:
     for column in list(tree.find_all(exp.Column)):
         column.replace(exp.Null())
     folded = _fold(tree.this)
-    return None if isinstance(folded, exp.Null) else folded.sql(dialect="spark")
+    return None if isinstance(folded, exp.Null) else simplify(folded, dialect="spark").sql(dialect="spark")
 
 
 def never_null(sql: str) -> bool:
@@ -45,19 +46,19 @@ def needs_presence(feature: ViewFeature) -> bool:
         empty_value(computation.sql) is not None)
 
 
-def _of_aggregate(node: exp.Expression) -> exp.Expression | None:
+def _of_aggregate(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, _ZERO):
         return exp.Literal.number(0)
     if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
         return exp.Array()
     if isinstance(node, exp.Filter | exp.WithinGroup):
-        return node.this.copy()
+        return exp.maybe_copy(node.this)
     if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.find(exp.Column)):
         return exp.Null()
     return None
 
 
-def _fold(node: exp.Expression) -> exp.Expression:
+def _fold(node: exp.Expr) -> exp.Expr:
     """The expression with operations on null folded to null."""
     for child in list(node.iter_expressions()):
         folded = _fold(child)

@@ -31,7 +31,7 @@ from palmette.features.spec.view import Schema
 TRY_DIVIDE = "F.try_divide({numerator}, {denominator})"
 
 
-class _Uncovered(Exception):
+class _UncoveredError(Exception):
     """The expression has no exact counterpart here."""
 
 
@@ -46,9 +46,9 @@ def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) 
         return expr(sql)
     try:
         if "\\" in sql or re.search(r"\btry_cast\b|--|/\*", sql, re.IGNORECASE):
-            raise _Uncovered
+            raise _UncoveredError
         return _Translator(schema or {}, divide).code(tree)
-    except _Uncovered:
+    except _UncoveredError:
         return Code(f"F.expr({quoted(safe_sql(sql))})")
 
 
@@ -67,23 +67,23 @@ def safe_sql(sql: str) -> str:
     for node in reversed(list(root.find_all(exp.Div, exp.Mod))):
         name = "try_divide" if isinstance(node, exp.Div) else "try_mod"
         node.replace(exp.Anonymous(this=name, expressions=[node.this.unnest(), node.expression.unnest()]))
-    return root.this.sql(dialect="spark")
+    return str(root.this.sql(dialect="spark"))
 
 
-_COMPARISONS: Mapping[type[exp.Expression], str] = {
+_COMPARISONS: Mapping[type[exp.Expr], str] = {
     exp.EQ: "==", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
 }
-_ARITHMETIC: Mapping[type[exp.Expression], tuple[str, int]] = {
+_ARITHMETIC: Mapping[type[exp.Expr], tuple[str, int]] = {
     exp.Add: ("+", SUM), exp.Sub: ("-", SUM), exp.Mul: ("*", PRODUCT),
 }
-_FUNCTIONS: Mapping[type[exp.Expression], str] = {
+_FUNCTIONS: Mapping[type[exp.Expr], str] = {
     exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Sqrt: "sqrt", exp.Exp: "exp",
     exp.Year: "year", exp.Month: "month", exp.Hour: "hour", exp.Minute: "minute", exp.Quarter: "quarter",
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Stddev: "stddev", exp.CountIf: "count_if",
     exp.Trim: "trim", exp.DayOfMonth: "dayofmonth", exp.Day: "dayofmonth",
 }
 """Functions of one argument."""
-_VARIADIC: Mapping[type[exp.Expression], str] = {
+_VARIADIC: Mapping[type[exp.Expr], str] = {
     exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least",
 }
 
@@ -94,7 +94,7 @@ class _Translator:
     def __init__(self, schema: Schema, divide: str) -> None:
         self._schema = schema
         self._divide = divide
-        self._handlers: Mapping[type[exp.Expression], Callable[[exp.Expression], Code]] = {
+        self._handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], Code]] = {
             exp.Column: self._column, exp.Literal: self._literal, exp.Boolean: lambda node: literal(bool(node.this)),
             exp.Null: lambda _: literal(None), exp.Paren: lambda node: self.code(node.this), exp.Neg: self._negative,
             exp.And: lambda node: self._logical(node, "&", AND), exp.Or: lambda node: self._logical(node, "|", OR),
@@ -106,7 +106,7 @@ class _Translator:
             exp.TsOrDsToDate: self._to_date, exp.StartsWith: lambda node: self._method(node, "startswith"),
         }
 
-    def code(self, node: exp.Expression) -> Code:
+    def code(self, node: exp.Expr) -> Code:
         kind = type(node)
         if kind in _COMPARISONS:
             left, right = self._operands(node)
@@ -119,7 +119,7 @@ class _Translator:
             return Code(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
         if kind in _FUNCTIONS and _only(node, "this"):
             if isinstance(node.this, exp.Distinct):
-                raise _Uncovered
+                raise _UncoveredError
             inner = node.this
             if kind in (exp.Year, exp.Month, exp.Quarter, exp.Day, exp.DayOfMonth) and isinstance(inner, exp.TsOrDsToDate):
                 inner = inner.this
@@ -128,15 +128,15 @@ class _Translator:
             arguments = [node.this, *node.expressions]
             return call(f"F.{_VARIADIC[kind]}", *(self.code(item).argument for item in arguments))
         if kind not in self._handlers:
-            raise _Uncovered
+            raise _UncoveredError
         return self._handlers[kind](node)
 
-    def _operands(self, node: exp.Expression) -> tuple[Code, Code]:
+    def _operands(self, node: exp.Expr) -> tuple[Code, Code]:
         """Both sides; a decimal literal becomes a Python float only beside a floating-point column."""
         floating = any(self._is_floating(side) for side in (node.this, node.expression))
         return self._side(node.this, floating), self._side(node.expression, floating)
 
-    def _side(self, node: exp.Expression, floating: bool) -> Code:
+    def _side(self, node: exp.Expr, floating: bool) -> Code:
         inner = node.unnest()
         sign = "-" if isinstance(inner, exp.Neg) else ""
         number = inner.this if sign else inner
@@ -144,7 +144,7 @@ class _Translator:
             return Code(repr(float(sign + number.this)), literal=True)
         return self.code(node)
 
-    def _is_floating(self, node: exp.Expression) -> bool:
+    def _is_floating(self, node: exp.Expr) -> bool:
         """Whether it surely is a float or double."""
         inner = node.unnest()
         if isinstance(inner, exp.Column):
@@ -154,56 +154,56 @@ class _Translator:
             return self._is_floating(inner.this)
         return isinstance(inner, exp.Add | exp.Sub | exp.Mul) and self._is_floating(inner.this)
 
-    def _column(self, node: exp.Expression) -> Code:
+    def _column(self, node: exp.Expr) -> Code:
         if isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier):
             return column(node.name)
-        raise _Uncovered
+        raise _UncoveredError
 
-    def _literal(self, node: exp.Expression) -> Code:
+    def _literal(self, node: exp.Expr) -> Code:
         if node.is_string:
             return literal(node.this)
         if re.fullmatch(r"\d{1,18}", node.this):
             return literal(int(node.this))
-        raise _Uncovered
+        raise _UncoveredError
 
-    def _negative(self, node: exp.Expression) -> Code:
+    def _negative(self, node: exp.Expr) -> Code:
         inner = self.code(node.this)
         if inner.literal and inner.text.isdigit():
             return Code(f"-{inner.text}", UNARY, literal=True)
         return Code(f"-{inner.as_column.within(UNARY)}", UNARY)
 
-    def _logical(self, node: exp.Expression, symbol: str, strength: int) -> Code:
+    def _logical(self, node: exp.Expr, symbol: str, strength: int) -> Code:
         left, right = self.code(node.this).as_column, self.code(node.expression).as_column
         return Code(f"{left.within(strength)} {symbol} {right.within(strength)}", strength)
 
-    def _not(self, node: exp.Expression) -> Code:
+    def _not(self, node: exp.Expr) -> Code:
         inner = node.this.unnest()
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
             return method(self.code(inner.this), "isNotNull")
         return Code(f"~{self.code(inner).as_column.within(UNARY)}", UNARY)
 
-    def _method(self, node: exp.Expression, name: str) -> Code:
+    def _method(self, node: exp.Expr, name: str) -> Code:
         return method(self.code(node.this), name, self.code(node.expression).text)
 
-    def _is(self, node: exp.Expression) -> Code:
+    def _is(self, node: exp.Expr) -> Code:
         if isinstance(node.expression, exp.Null):
             return method(self.code(node.this), "isNull")
-        raise _Uncovered
+        raise _UncoveredError
 
-    def _in(self, node: exp.Expression) -> Code:
+    def _in(self, node: exp.Expr) -> Code:
         items = [self.code(item) for item in node.expressions]
         if not items or not all(item.literal for item in items) or not _only(node, "this", "expressions"):
-            raise _Uncovered
+            raise _UncoveredError
         return method(self.code(node.this), "isin", *(item.text for item in items))
 
-    def _between(self, node: exp.Expression) -> Code:
+    def _between(self, node: exp.Expr) -> Code:
         if node.args.get("symmetric"):
-            raise _Uncovered
+            raise _UncoveredError
         floating = self._is_floating(node.this)
         bounds = [self._side(node.args[name], floating).text for name in ("low", "high")]
         return method(self.code(node.this), "between", *bounds)
 
-    def _case(self, node: exp.Expression) -> Code:
+    def _case(self, node: exp.Expr) -> Code:
         subject = node.this
         text = "F"
         for branch in node.args["ifs"]:
@@ -212,32 +212,32 @@ class _Translator:
         default = node.args.get("default")
         return Code(text + (f".otherwise({self.code(default).text})" if default is not None else ""))
 
-    def _if(self, node: exp.Expression) -> Code:
+    def _if(self, node: exp.Expr) -> Code:
         return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
 
-    def _cast(self, node: exp.Expression) -> Code:
+    def _cast(self, node: exp.Expr) -> Code:
         if not _only(node, "this", "to"):
-            raise _Uncovered
+            raise _UncoveredError
         return method(self.code(node.this), "cast", quoted(node.args["to"].sql(dialect="spark").lower()))
 
-    def _division(self, node: exp.Expression) -> Code:
+    def _division(self, node: exp.Expr) -> Code:
         sides = self._operands(node)
         left, right = (side.argument if self._divide == TRY_DIVIDE else side.as_column.text for side in sides)
         return Code(self._divide.format(numerator=left, denominator=right))
 
-    def _modulo(self, node: exp.Expression) -> Code:
+    def _modulo(self, node: exp.Expr) -> Code:
         return call("F.try_mod", *(side.argument for side in self._operands(node)))
 
-    def _like(self, node: exp.Expression) -> Code:
+    def _like(self, node: exp.Expr) -> Code:
         pattern = node.expression
         if not (isinstance(pattern, exp.Literal) and pattern.is_string and _only(node, "this", "expression")):
-            raise _Uncovered
-        names = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
+            raise _UncoveredError
+        names: dict[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
         return self._method(node, names[type(node)])
 
-    def _count(self, node: exp.Expression) -> Code:
+    def _count(self, node: exp.Expr) -> Code:
         if not _only(node, "this", "big_int"):
-            raise _Uncovered
+            raise _UncoveredError
         inner = node.this
         if isinstance(inner, exp.Star):
             return call("F.count", quoted("*"))
@@ -245,26 +245,26 @@ class _Translator:
             return call("F.count_distinct", *(self.code(item).argument for item in inner.expressions))
         return call("F.count", self.code(inner).argument)
 
-    def _concat(self, node: exp.Expression) -> Code:
+    def _concat(self, node: exp.Expr) -> Code:
         sides = node.flatten() if isinstance(node, exp.DPipe) else node.expressions
         return call("F.concat", *(self.code(side).argument for side in sides))
 
-    def _round(self, node: exp.Expression) -> Code:
+    def _round(self, node: exp.Expr) -> Code:
         if not _only(node, "this", "decimals"):
-            raise _Uncovered
+            raise _UncoveredError
         digits = node.args.get("decimals")
         scale = [] if digits is None else [self.code(digits).text]
         if scale and not scale[0].isdigit():
-            raise _Uncovered
+            raise _UncoveredError
         return call("F.round", self.code(node.this).argument, *scale)
 
-    def _to_date(self, node: exp.Expression) -> Code:
+    def _to_date(self, node: exp.Expr) -> Code:
         if not _only(node, "this", "safe"):
-            raise _Uncovered
+            raise _UncoveredError
         return call("F.to_date", self.code(node.this).argument)
 
 
-def _only(node: exp.Expression, *names: str) -> bool:
+def _only(node: exp.Expr, *names: str) -> bool:
     """Whether no argument but these is given."""
     return all(not value or name in names for name, value in node.args.items())
 

@@ -42,19 +42,20 @@ class _Writer:
         """Named conditions: name to code."""
 
     def write_shared(self) -> Written:
-        position = self._position()
+        positions = self._positions()
         columns = []
         for feature in self.group.features:
-            code = self._code(feature, position[0] if position else None)
+            code = self._code(feature, positions)
             columns.append(f"{method(code, 'alias', quoted(feature.name)).text},")
             if needs_presence(feature):
                 columns.append(f"F.lit(True).alias({quoted(presence_column(feature))}),")
-        calls = [*self._filter(), *([position[1]] if position else []), f"groupBy({name_arguments(self.by)})",
+        places = [f"withColumn({quoted(name)}, F.row_number().over({window}))" for window, name in positions.items()]
+        calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})",
                  "agg(" + " ".join(columns) + ")"]
         subject = self.scope.keys_name(self.group.by)
         single = self.group.features[0].name if self._is_by_expression() else self.group.source.name
         name = self.scope.names.fresh(f"{single}_by_{subject}")
-        doc = f"Features of each {self._whom()} over its {self.group.source.name.replace('_', ' ')}."
+        doc = f"Features of each {self._whom()} over rows of `{self.group.source.name}`."
         return self._function(name, doc, [f"return {chain(self.rows, calls)}"])
 
     def write_alone(self) -> Written:
@@ -81,11 +82,12 @@ class _Writer:
         self.scope.functions.append(function(name, parameters, "DataFrame", doc, body))
         return Written(name, self.by, takes_as_of)
 
-    def _code(self, feature: ViewFeature, position: str | None) -> Code:
+    def _code(self, feature: ViewFeature, positions: dict[str, str]) -> Code:
         if isinstance(feature.computation, Expression):
             return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
         assert isinstance(feature.computation, Aggregate)
-        rows = Rows(self.scope, self.group.source, self.known.event, self._residual(feature), position)
+        position = positions.get(self._place(feature.computation)) if is_mixed(feature.computation) else None
+        rows = Rows(self.scope, self.group.source, self.known.event, self._residual(feature), self._named, position)
         return aggregation(feature.computation, feature.dtype, rows)
 
     def _residual(self, feature: ViewFeature) -> Code | None:
@@ -124,16 +126,18 @@ class _Writer:
         condition = conjunction([*conditions, *further])
         return [] if condition is None else [f"where({condition.text})"]
 
-    def _position(self) -> tuple[str, str] | None:
-        """A column with the place of a row in an order that goes both up and down, and the call that adds it."""
-        for feature in self.group.features:
-            aggregate = feature.computation
-            if isinstance(aggregate, Aggregate) and is_mixed(aggregate):
-                order = ", ".join(f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()"
-                                  for name, ascending in directions(aggregate))
-                window = f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
-                return "position", f'withColumn("position", F.row_number().over({window}))'
-        return None
+    def _positions(self) -> dict[str, str]:
+        """Windows that number rows in an order that goes both up and down, and the columns for the numbers."""
+        mixed = [feature.computation for feature in self.group.features
+                 if isinstance(feature.computation, Aggregate) and is_mixed(feature.computation)]
+        windows = dict.fromkeys(self._place(aggregate) for aggregate in mixed)
+        return {window: "position" if number == 1 else f"position_{number}"
+                for number, window in enumerate(windows, start=1)}
+
+    def _place(self, aggregate: Aggregate) -> str:
+        order = ", ".join(f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()"
+                          for name, ascending in directions(aggregate))
+        return f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
 
     def _top_k(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         value = self.scope.sql(aggregate.of or "", self.group.source.schema)
@@ -149,7 +153,7 @@ class _Writer:
 
     def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         vector = self.scope.sql(aggregate.of or "", self.group.source.schema)
-        rows = Rows(self.scope, self.group.source, self.known.event, None)
+        rows = Rows(self.scope, self.group.source, self.known.event, None, lambda name, code: code)
         counted = [method(vector, "isNotNull"), *weighted(aggregate, rows)]
         is_weighted = aggregate.function == "vector_weighted_mean"
         weight = [method(weight_of(aggregate, rows), "alias", quoted("weight")).text] if is_weighted else []

@@ -24,6 +24,11 @@ class Group:
     """The condition that all features share."""
 
     @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells it from the other groups of the view."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
     def is_alone(self) -> bool:
         """Whether its one feature needs an aggregation of its own."""
         return len(self.features) == 1 and needs_own_group(self.features[0], self.source)
@@ -33,8 +38,8 @@ def groups(view: View, source: ViewSource) -> list[Group]:
     """The groups of a source, in the order of their first features."""
     found: list[Group] = []
     features = [feature for feature in view.features if feature.source == source.name]
-    for by in dict.fromkeys(keys(feature) for feature in features):
-        mine = [feature for feature in features if keys(feature) == by]
+    for by in dict.fromkeys(keys(view, feature) for feature in features):
+        mine = [feature for feature in features if keys(view, feature) == by]
         shared = [feature for feature in mine
                   if isinstance(feature.computation, Aggregate) and not needs_own_group(feature, source)]
         main = _group(source, by, shared) if shared else None
@@ -50,9 +55,11 @@ def groups(view: View, source: ViewSource) -> list[Group]:
     return found
 
 
-def keys(feature: ViewFeature) -> tuple[str, ...]:
+def keys(view: View, feature: ViewFeature) -> tuple[str, ...]:
+    """The keys that a feature is grouped by, in the order of the grain."""
     assert isinstance(feature.computation, Aggregate | Expression)
-    return feature.computation.by or ()
+    by = feature.computation.by or tuple(view.grain)
+    return tuple(key for key in view.grain if key in by)
 
 
 def _group(source: ViewSource, by: tuple[str, ...], features: Iterable[ViewFeature]) -> Group:
@@ -99,7 +106,7 @@ def changed_columns(source: ViewSource) -> frozenset[str]:
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
     """The longest window that features (of these keys, or all) take from the source; None for all history."""
     features = [feature for feature in view.features if feature.source == source.name
-                and (by is None or keys(feature) == by)]
+                and (by is None or keys(view, feature) == by)]
     return widest(_windows(features))
 
 

@@ -7,7 +7,7 @@ from palmette.features.pyspark.groups import Written
 from palmette.features.pyspark.pruning import pruning
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import join_keys, recency, registered_schema, selected
-from palmette.features.pyspark.times import visible
+from palmette.features.pyspark.times import is_dated, visible
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Lookup
 from palmette.features.spec.view import ViewFeature
@@ -15,7 +15,7 @@ from palmette.features.spec.view import ViewFeature
 
 def write_lookup(scope: Scope, table: Table, on: dict[str, str], features: list[ViewFeature]) -> Written:
     """Adds the transform that gives the looked-up columns by grain keys (and cut-off, where each row has its own)."""
-    timeless = table.kind == "dimension" and table.available_time is None
+    timeless = not is_dated(table)
     row_keys = () if timeless else scope.row_keys
     keys = (*on, *row_keys)
     columns = {feature.name: feature.computation.column for feature in features

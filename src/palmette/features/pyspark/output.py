@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-
 from palmette.errors import DeveloperError
 from palmette.features.pyspark.code import Code, chain, function, literal, method, name_arguments, quoted
 from palmette.features.pyspark.empty import empty_value, never_null, presence_column
 from palmette.features.pyspark.expressions import translate
-from palmette.features.pyspark.layout import keys, longest_window
+from palmette.features.pyspark.layout import Group, groups, keys, longest_window
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.sources import Known
 from palmette.features.pyspark.times import in_window, instant
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF, Schema, ViewFeature
+from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature, ViewSource
 
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
-DAY = 'F.to_date(F.col("as_of") - F.expr("INTERVAL 1 MICROSECOND"))'
 
 
-@dataclass(frozen=True)
-class Base:
-    """The transform that gives the rows of the output."""
-
-    function: str
-    arguments: list[str]
-
-
-def write_spine(scope: Scope) -> Base:
-    """Adds the transform that selects the spine's rows with their cut-offs."""
+def write_spine(scope: Scope) -> str:
+    """Adds the transform that selects the spine's rows with their cut-offs; gives its name."""
     view, spine = scope.view, scope.view.spine
     assert spine is not None
     table = view.tables[spine.table]
@@ -39,14 +28,15 @@ def write_spine(scope: Scope) -> Base:
     calls = [] if spine.where is None else [f"where({scope.sql(spine.where, schema).as_column.text})"]
     columns = [_cast(name, schema[name], kind) for name, kind in view.grain.items()]
     columns += [quoted(name) for name in view.kept]
-    cutoff = instant(spine.cutoff, schema, table) if scope.per_row and spine.cutoff else scope.cutoff
-    columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
+    if scope.per_row:
+        cutoff = instant(spine.cutoff or "", schema, table)
+        columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
     calls.append(f"select({', '.join(columns)})")
     name = scope.names.fresh("spine_rows")
-    parameters = [f"{rows}: DataFrame"] + ([] if scope.per_row else ["as_of: datetime"])
-    doc = "The rows of the output, duplicates included, each with its cut-off."
-    scope.functions.append(function(name, parameters, "DataFrame", doc, [f"return {chain(rows, calls)}"]))
-    return Base(name, [] if scope.per_row else ["as_of"])
+    doc = "The rows of the output, duplicates included" + (", each with its cut-off." if scope.per_row else ".")
+    scope.functions.append(
+        function(name, [f"{rows}: DataFrame"], "DataFrame", doc, [f"return {chain(rows, calls)}"]))
+    return name
 
 
 def _cast(name: str, have: SparkType, want: SparkType) -> str:
@@ -55,13 +45,30 @@ def _cast(name: str, have: SparkType, want: SparkType) -> str:
     return f"F.col({quoted(name)}).cast({quoted(str(want))}).alias({quoted(name)})"
 
 
-def write_observed(scope: Scope, known: dict[str, Known]) -> tuple[Base, list[str]]:
-    """Adds the transform that finds the keys of the output among visible rows; gives the sources it reads, too."""
-    grain = tuple(scope.view.grain)
-    sources = [source for source in scope.view.sources if source.is_event and any(
-        feature.source == source.name and keys(feature) == grain for feature in scope.view.features)]
+def observing(view: View) -> list[ViewSource]:
+    """The event sources whose keys make up the rows of a view without a spine."""
+    grain = tuple(view.grain)
+    sources = [source for source in view.sources if source.is_event and any(
+        feature.source == source.name and keys(view, feature) == grain for feature in view.features)]
     if not sources:
-        raise DeveloperError(f"feature view {scope.view.name!r} has neither a spine nor events grouped by its grain")
+        raise DeveloperError(f"feature view {view.name!r} has neither a spine nor events grouped by its grain")
+    return sources
+
+
+def observing_group(view: View) -> Group | None:
+    """The group whose rows are the rows of the output already, so that nothing else need find the keys."""
+    sources = observing(view)
+    if len(sources) > 1:
+        return None
+    grain, longest = tuple(view.grain), longest_window(view, sources[0], tuple(view.grain))
+    return next((group for group in groups(view, sources[0]) if group.by == grain and not group.is_alone
+                 and group.where is None and group.window == longest), None)
+
+
+def write_observed(scope: Scope, known: dict[str, Known]) -> str:
+    """Adds the transform that finds the keys of the output among the visible rows of `observing`; gives its name."""
+    grain = tuple(scope.view.grain)
+    sources = observing(scope.view)
     selects = []
     for source in sources:
         window, event = longest_window(scope.view, source, grain), known[source.name].event
@@ -71,20 +78,19 @@ def write_observed(scope: Scope, known: dict[str, Known]) -> tuple[Base, list[st
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")
-    parameters = [f"{identifier(source.name)}: DataFrame" for source in sources] + ["as_of: datetime"]
+    parameters = [f"{identifier(source.name)}: DataFrame" for source in sources]
+    parameters += ["as_of: datetime"] * ("as_of" in combined)
     doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
-    body = [f'return {combined}.dropna().distinct().withColumn("as_of", F.lit(as_of))']
-    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
-    return Base(name, ["as_of"]), [source.name for source in sources]
+    scope.functions.append(
+        function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
+    return name
 
 
 def finished(feature: ViewFeature, computed: Code) -> str:
-    """The feature's column: cast to its type, null replaced by its default, under its name."""
+    """The feature's column: cast to its type, null replaced by its default."""
     code = method(computed, "cast", quoted(str(feature.dtype)))
     default = default_of(feature)
-    if default is not None:
-        code = Code(f"F.coalesce({code.argument}, {default})")
-    return code.text
+    return code.text if default is None else f"F.coalesce({code.text}, {default})"
 
 
 def default_of(feature: ViewFeature) -> str | None:
@@ -125,15 +131,15 @@ def computed_code(feature: ViewFeature) -> Code:
     return Code(f"F.col({quoted(feature.name)})", column=feature.name)
 
 
-def derive_levels(scope: Scope) -> list[list[ViewFeature]]:
+def derive_levels(view: View) -> list[list[ViewFeature]]:
     """Derived features in rounds: each uses only features of earlier rounds."""
     levels: dict[str, int] = {}
-    for name in scope.view.derivation_order:
-        feature = scope.view.feature(name)
+    for name in view.derivation_order:
+        feature = view.feature(name)
         if feature.derive is None:
             levels[name] = 0
         else:
             mentioned = set(re.findall(r"\w+", feature.derive))
             levels[name] = 1 + max((levels[other] for other in levels if other in mentioned), default=0)
     rounds = range(1, max(levels.values(), default=0) + 1)
-    return [[scope.view.feature(name) for name, level in levels.items() if level == number] for number in rounds]
+    return [[view.feature(name) for name, level in levels.items() if level == number] for number in rounds]

@@ -53,6 +53,8 @@ class Scope:
     """Source of the transforms, in the order of the file."""
     used: set[Need] = field(default_factory=set)
     """Needs that utilities were called for."""
+    constants: dict[str, str] = field(default_factory=dict)
+    """Module constants that the transforms mention: name to value as source."""
 
     @property
     def per_row(self) -> bool:

@@ -11,10 +11,11 @@ from palmette.features.pyspark.io import constant_name, load_body, main_body, wr
 from palmette.features.pyspark.layout import groups, lookups
 from palmette.features.pyspark.lookups import write_lookup
 from palmette.features.pyspark.output import (
-    DAY,
     computed_code,
     derive_levels,
     finished,
+    observing,
+    observing_group,
     write_observed,
     write_spine,
 )
@@ -23,7 +24,7 @@ from palmette.features.pyspark.shape import function_source, module_docstring
 from palmette.features.pyspark.sources import Known, write_source
 from palmette.features.pyspark.states import join_keys
 from palmette.features.signature import shape_of, signature
-from palmette.features.spec.view import View, ViewFeature
+from palmette.features.spec.view import AS_OF, View, ViewFeature
 
 _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000", "DAY": "86_400_000_000"}
 
@@ -52,6 +53,7 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
 
 def _constants(scope: Scope, config: Config, code: str) -> list[str]:
     lines = [f"VIEW = {quoted(scope.view.name)}", f"ZONE = {quoted(scope.view.zone)}"]
+    lines += [f"{name} = {value}" for name, value in scope.constants.items()]
     lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items() if f"MICROS_PER_{unit}" in code]
     for name, table in sorted(scope.view.tables.items()):
         if f"source:{name}" not in config.accessors:
@@ -96,22 +98,20 @@ class _Build:
         self.scope, self.view = scope, scope.view
         self.parameters = signature(self.view, conventions, "build")
         self.lines: list[str] = []
+        self.known: dict[str, Known] = {}
+        self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
+        """Variables with the known rows, by source and keys of the features."""
+        self.written: dict[tuple[str, ...], Written] = {}
 
     def body(self) -> list[str]:
         self._pin_zone()
-        known = {source.name: write_source(self.scope, source) for source in self.view.sources}
-        if self.scope.per_row or self.view.spine is not None:
-            base = self._spine()
-            locals_ = self._rows(known)
-        else:
-            locals_ = self._rows(known)
-            observed, sources = write_observed(self.scope, known)
-            rows = [locals_[name, tuple(self.view.grain)] for name in sources]
-            base = f"{observed.function}({', '.join([*rows, *observed.arguments])})"
-        joins = self._joins(known, locals_)
-        levels = derive_levels(self.scope)
-        joined = chain(base, joins) if len(joins) != 1 else f"{base}.{joins[0]}"
-        return [*self.lines, f"features = {joined}", *self._contract(levels)]
+        first = self._spine() if self.view.spine is not None else ""
+        self.known = {source.name: write_source(self.scope, source) for source in self.view.sources}
+        self._known_rows()
+        first = first or self._observed()
+        joins = self._joins()
+        joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
+        return [*self.lines, *self._contract(joined)]
 
     def _table(self, name: str) -> str:
         """The data frame of a table inside `build`."""
@@ -127,87 +127,119 @@ class _Build:
                        f'{session}.conf.set("spark.sql.session.timeZone", ZONE)']
 
     def _spine(self) -> str:
-        spine = self.view.spine
-        assert spine is not None
-        base = write_spine(self.scope)
-        call = f"{base.function}({', '.join([self._table(spine.table), *base.arguments])})"
+        """The rows of the spine, as the expression that joins start from."""
+        assert self.view.spine is not None
+        call = f"{write_spine(self.scope)}({self._table(self.view.spine.table)})"
         if not self.scope.per_row:
             return call
         self.lines.append(f"spine = {call}")
         return "spine"
 
-    def _rows(self, known: dict[str, Known]) -> dict[tuple[str, tuple[str, ...]], str]:
-        """Variables with the known rows of each source, by source and keys of the features."""
-        found: dict[tuple[str, tuple[str, ...]], str] = {}
-        for name, item in known.items():
+    def _observed(self) -> str:
+        """The keys that visible rows have: those of the group that sees them all, or of all sources together."""
+        grain = tuple(self.view.grain)
+        group = observing_group(self.view)
+        if group is not None:
+            self.written[group.identity] = written = write_group(self.scope, group, self.known[group.source.name])
+            return f"{self._call(written, [self.rows[group.source.name, grain]])}.dropna(subset={names(grain)})"
+        name = write_observed(self.scope, self.known)
+        rows = [self.rows[source.name, grain] for source in observing(self.view)]
+        return f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"
+
+    def _known_rows(self) -> None:
+        """A variable for the known rows of each source, by source and keys of the features."""
+        for name, item in self.known.items():
             start = self._table(item.source.table.name)
             if item.prepared:
                 arguments = [start, *(self._table(table) for table in item.early_tables)]
-                prepared = self.scope.names.fresh(f"all_{name}")
+                prepared = self.scope.names.fresh(f"all_{name}") if self.scope.per_row else self._variable(name)
                 self.lines.append(f"{prepared} = {item.prepared}({', '.join(arguments)})")
                 start = prepared
-            tables = [self._table(table) for table in item.tables]
-            bys = dict.fromkeys(group.by for group in groups(self.view, item.source))
-            if not self.scope.per_row:
+            given = [start, *(self._table(table) for table in item.tables)]
+            bys = list(dict.fromkeys(group.by for group in groups(self.view, item.source)))
+            if self.scope.per_row:
+                self._known_per_row(item, given, bys)
+            else:
                 variable = self._variable(name)
-                cutoff = ["as_of"] if self._takes_as_of(item.function) else []
-                self.lines.append(f"{variable} = {item.function}({', '.join([start, *tables, *cutoff])})")
-                found |= {(name, by): variable for by in bys}
-                continue
-            several = len(set(item.fan_out.values())) > 1
-            by_keys: dict[tuple[str, ...], str] = {}
-            for by in bys:
-                on = item.fan_out[by]
-                if on not in by_keys:
-                    by_keys[on] = self._variable(f"{name}_of_{self.scope.keys_name(on)}" if several else name)
-                    keys = [names(on)] if several else []
-                    call = f"{item.function}({', '.join([start, *tables, 'spine', *keys])})"
-                    self.lines.append(f"{by_keys[on]} = {call}")
-                found[name, by] = by_keys[on]
-        return found
+                arguments = [*given, *(["as_of"] if item.takes_as_of else [])]
+                self.lines.append(f"{variable} = {item.function}({', '.join(arguments)})")
+                self.rows |= {(name, by): variable for by in bys}
+
+    def _known_per_row(self, item: Known, given: list[str], bys: list[tuple[str, ...]]) -> None:
+        name = item.source.name
+        several = len({on for on in item.fan_out.values() if on}) > 1
+        variables: dict[str, str] = {}
+        for by in bys:
+            on = item.fan_out[by]
+            keys = [names(on)] if several and on else []
+            call = f"{item.by_relatives.get(by, item.function)}({', '.join([*given, 'spine', *keys])})"
+            if call not in variables:
+                alone = not several and not item.by_relatives
+                wanted = name if alone else f"{name}_by_{self.scope.keys_name(on or by)}"
+                variables[call] = self._variable(wanted)
+                self.lines.append(f"{variables[call]} = {call}")
+            self.rows[name, by] = variables[call]
 
     def _variable(self, wanted: str) -> str:
-        parameters = {bound.name for bound in self.parameters}
+        """A name for a local variable that hides neither a parameter nor a function."""
         name = identifier(wanted)
-        return self.scope.names.fresh(f"visible_{wanted}") if name in parameters else name
+        sources = {identifier(source.name) for source in self.view.sources}
+        if name in {bound.name for bound in self.parameters}:
+            return self.scope.names.fresh(f"visible_{wanted}")
+        return name if name in sources else self.scope.names.fresh(f"visible_{wanted}")
 
     def _takes_as_of(self, name: str) -> bool:
         source = next(item for item in self.scope.functions if item.startswith(f"def {name}("))
         return "as_of: datetime" in source.split("\n")[0]
 
-    def _joins(self, known: dict[str, Known], rows: dict[tuple[str, tuple[str, ...]], str]) -> list[str]:
+    def _joins(self) -> list[str]:
         joins = []
         for source in self.view.sources:
             for group in groups(self.view, source):
-                written = write_group(self.scope, group, known[source.name])
-                joins.append(self._join(written, [rows[source.name, group.by]]))
+                if group.identity not in self.written:
+                    written = write_group(self.scope, group, self.known[source.name])
+                    joins.append(self._join(written, [self.rows[source.name, group.by]]))
         for (table, on), features in lookups(self.view).items():
             written = write_lookup(self.scope, self.view.tables[table], dict(on), features)
             takes_spine = self.scope.per_row and len(written.by) > len(on)
             joins.append(self._join(written, [self._table(table), *(["spine"] if takes_spine else [])]))
         return joins
 
-    def _join(self, written: Written, arguments: list[str]) -> str:
-        given = ", ".join([*arguments, *(["as_of"] if written.takes_as_of else [])])
-        return f'join({written.function}({given}), on={join_keys(list(written.by))}, how="left")'
+    def _call(self, written: Written, arguments: list[str]) -> str:
+        given = [*arguments, *(["as_of"] if written.takes_as_of else [])]
+        return f"{written.function}({', '.join(given)})"
 
-    def _contract(self, levels: list[list[ViewFeature]]) -> list[str]:
+    def _join(self, written: Written, arguments: list[str]) -> str:
+        return f'join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how="left")'
+
+    def _contract(self, joined: str) -> list[str]:
         """The statements from the joined frame to the returned one."""
-        first = [*self.view.grain, *self.view.kept, "as_of"]
-        day = [f"{DAY}.alias({quoted(self.view.partition)})"] if self.view.partition else []
-        computed = [feature for feature in self.view.features if feature.derive is None]
+        view = self.view
+        keys = [quoted(name) for name in (*view.grain, *view.kept)]
+        cutoff = quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")'
+        computed = [feature for feature in view.features if feature.derive is None]
+        levels = derive_levels(view)
         if not levels:
             columns = [self._column(feature) for feature in computed if not feature.internal]
-            return [_select("return features", [quoted(name) for name in first] + columns + day)]
-        lines = [_select("features = features", [quoted(name) for name in first] + [
-            self._column(feature) for feature in computed])]
+            return [f"features = {joined}", _select("return features", [*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)])]
+        columns = [self._column(feature) for feature in computed]
+        lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
         for level in levels[:-1]:
-            items = ", ".join(f"{quoted(feature.name)}: {self._derived(feature)}" for feature in level)
-            lines.append(f"features = features.withColumns({{{items}}})")
+            items = [f"{quoted(feature.name)}: {self._derived(feature)}" for feature in level]
+            call = f"withColumns({{{', '.join(items)}}})"
+            if len(level) == 1:
+                call = f"withColumn({items[0].replace(': ', ', ', 1)})"
+            lines.append(f"features = features.{call}")
         last = {feature.name for feature in levels[-1]}
         columns = [self._column(feature) if feature.name in last else quoted(feature.name)
-                   for feature in self.view.features if not feature.internal]
-        return [*lines, _select("return features", [quoted(name) for name in first] + columns + day)]
+                   for feature in view.features if not feature.internal]
+        return [*lines, _select("return features", [*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
+
+    def _day(self, cutoff: str) -> list[str]:
+        """The partition column: the day of the last instant before the cut-off."""
+        if self.view.partition is None:
+            return []
+        return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
     def _derived(self, feature: ViewFeature) -> str:
         types = {name: kind for name, kind in self.view.grain.items()} | {
@@ -216,7 +248,8 @@ class _Build:
 
     def _column(self, feature: ViewFeature) -> str:
         text = self._derived(feature) if feature.derive is not None else finished(feature, computed_code(feature))
-        return f"{text}.alias({quoted(feature.name)})"
+        keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', text)
+        return text if keeps_name else f"{text}.alias({quoted(feature.name)})"
 
 
 def _select(start: str, columns: list[str]) -> str:

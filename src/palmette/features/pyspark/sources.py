@@ -1,108 +1,132 @@
-"""The rows of each source that are known at the cut-off: one named transform per source."""
+"""The rows of each source that are known at the cut-off: small named transforms per source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from palmette.features.pyspark.code import (
-    Code,
-    chain,
-    conjunction,
-    function,
-    name_arguments,
-)
+from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, quoted
 from palmette.features.pyspark.layout import changed_columns, keys, longest_window
 from palmette.features.pyspark.pruning import Pruning, pruning
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import instant, visible
+from palmette.features.pyspark.times import event_column, instant, visible
 from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF, Schema, ViewSource
+from palmette.features.spec.view import AS_OF, ViewSource
+
+_SHORT = 6
+"""So many calls are still read at one glance; longer chains are cut in two."""
+
+By = tuple[str, ...]
 
 
 @dataclass
 class Known:
-    """How `build` gets at the rows of a source."""
+    """How `build` gets at the rows of a source: which transforms it calls with what."""
 
     source: ViewSource
-    event: Code | None
+    event: Code | None = None
     """The event time after all steps, as a timestamp."""
-    function: str
     prepared: str | None = None
     """Transform that applies the early steps, where it is a separate one."""
     early_tables: list[str] = field(default_factory=list)
+    """Joined tables that it takes after the source's own."""
+    function: str = ""
+    """Transform that narrows the rows to those known at the cut-off and applies the late steps."""
     tables: list[str] = field(default_factory=list)
-    """Joined tables that the transforms take, in order."""
-    fan_out: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    takes_as_of: bool = False
+    fan_out: dict[By, By] = field(default_factory=dict)
     """With a cut-off per row: the keys by which cut-offs meet rows, for each `by` of the features."""
+    by_relatives: dict[By, str] = field(default_factory=dict)
+    """Transforms in place of `function` for a `by` that shares no key with the late steps."""
 
 
 def write_source(scope: Scope, source: ViewSource) -> Known:
     """Adds the transforms of a source to the script."""
-    pipeline = Pipeline(scope, source, dict(source.table_schema))
-    add_steps(pipeline, source.early)
-    return _per_row(scope, source, pipeline) if scope.per_row else _for_run(scope, source, pipeline)
-
-
-def _for_run(scope: Scope, source: ViewSource, pipeline: Pipeline) -> Known:
-    start = identifier(source.table.name)
-    statements: list[str] = []
-    if days := _pruning(scope, source):
-        statements += days.statements
-        pipeline.calls.insert(0, f"where({days.condition})")
-    extra, calls = _narrowing(scope, source, pipeline.schema)
-    pipeline.statements += extra
-    pipeline.calls += calls
-    add_steps(pipeline, source.late)
-    name = scope.names.fresh(f"known_{source.name}")
-    tables = list(pipeline.parameters)
-    body = [*statements, *pipeline.statements, f"return {chain(start, pipeline.calls)}"]
-    needs_as_of = any("as_of" in line for line in body)
-    parameters = [f"{item}: DataFrame" for item in (start, *tables)] + ["as_of: datetime"] * needs_as_of
-    doc = f"{_title(source)} that were known at the cut-off."
-    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
-    return Known(source, _event(source, pipeline.schema), name, tables=list(pipeline.parameters.values()))
-
-
-def _per_row(scope: Scope, source: ViewSource, pipeline: Pipeline) -> Known:
-    rows = identifier(source.name)
-    known = Known(source, None, scope.names.fresh(f"known_{source.name}"))
-    known.early_tables = list(pipeline.parameters.values())
-    if pipeline.calls:
-        known.prepared = scope.names.fresh(f"prepared_{source.name}")
-        start = identifier(source.table.name)
-        parameters = [f"{item}: DataFrame" for item in (start, *pipeline.parameters)]
-        body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
-        scope.functions.append(function(known.prepared, parameters, "DataFrame", f"{_title(source)}, prepared.", body))
-    features = [feature for feature in scope.view.features if feature.source == source.name]
-    known.fan_out = {by: fan_out_keys(source, by) for by in dict.fromkeys(keys(feature) for feature in features)}
-    late = Pipeline(scope, source, pipeline.schema)
-    extra, calls = _narrowing(scope, source, late.schema)
-    late.statements += extra
-    late.calls += calls
+    early = Pipeline(scope, source, dict(source.table_schema))
+    add_steps(early, source.early)
+    late = Pipeline(scope, source, dict(early.schema))
+    _narrow(late)
     add_steps(late, source.late)
-    known.tables = list(late.parameters.values())
-    known.event = _event(source, late.schema)
-    days = _pruning(scope, source)
-    statements = days.statements if days else []
-    events = f"{rows}.where({days.condition})" if days else rows
-    if AS_OF in source.table_schema:
-        events += '.drop("as_of")'
-    shared = set(known.fan_out.values())
-    only = next(iter(shared)) if len(shared) == 1 else None
-    on = join_keys(list(only)) if only else "keys"
-    selected = f'{name_arguments(only)}, "as_of"' if only else '*keys, "as_of"'
-    join = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
-    body = [*statements, *late.statements, f"return {chain('spine', join + late.calls)}"]
-    parameters = [f"{item}: DataFrame" for item in (rows, *late.parameters, "spine")]
-    parameters += [] if only else ["keys: list[str]"]
-    doc = f"Each cut-off with the {_title(source, lower=True)} that were known at it."
-    scope.functions.append(function(known.function, parameters, "DataFrame", doc, body))
+    known = Known(source, _event(late))
+    if early.calls and (scope.per_row or len(early.calls) + len(late.calls) > _SHORT):
+        known.prepared = scope.names.fresh(f"prepared_{source.name}")
+        known.early_tables = list(early.parameters.values())
+        _write(scope, known.prepared, identifier(source.table.name), early, [],
+               f"Rows of `{source.name}` with the columns that its steps add.")
+        early = Pipeline(scope, source, early.schema)
+    known.tables = list((early.parameters | late.parameters).values())
+    if scope.per_row:
+        _per_row(scope, known, late)
+    else:
+        _for_run(scope, known, early, late)
     return known
 
 
-def fan_out_keys(source: ViewSource, by: tuple[str, ...]) -> tuple[str, ...]:
+def _write(scope: Scope, name: str, start: str, pipeline: Pipeline, further: list[str], doc: str) -> None:
+    body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
+    parameters = [f"{item}: DataFrame" for item in dict.fromkeys([start, *pipeline.parameters])] + further
+    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+
+
+def _for_run(scope: Scope, known: Known, early: Pipeline, late: Pipeline) -> None:
+    source = known.source
+    days = _pruning(scope, source)
+    whole = Pipeline(scope, source, late.schema, (days.statements if days else []) + early.statements + late.statements,
+                     ([f"where({days.condition})"] if days else []) + early.calls + late.calls,
+                     early.parameters | late.parameters)
+    known.function = scope.names.fresh(f"known_{source.name}")
+    known.takes_as_of = any("as_of" in line for line in whole.statements + whole.calls)
+    start = identifier(source.name if known.prepared else source.table.name)
+    _write(scope, known.function, start, whole, ["as_of: datetime"] * known.takes_as_of,
+           f"Rows of `{source.name}` that were known at the cut-off.")
+
+
+def _per_row(scope: Scope, known: Known, late: Pipeline) -> None:
+    source, rows = known.source, identifier(known.source.name)
+    features = [feature for feature in scope.view.features if feature.source == source.name]
+    known.fan_out = {by: fan_out_keys(source, by)
+                     for by in dict.fromkeys(keys(scope.view, feature) for feature in features)}
+    days = _pruning(scope, source)
+    events = f"{rows}.where({days.condition})" if days else rows
+    events += '.drop("as_of")' if AS_OF in source.table_schema else ""
+    late.statements = (days.statements if days else []) + late.statements
+    parameters = [f"{item}: DataFrame" for item in dict.fromkeys([rows, *late.parameters, "spine"])]
+    doc = f"Each cut-off with the rows of `{source.name}` that were known at it."
+    shared = {on for on in known.fan_out.values() if on}
+    if shared:
+        only = next(iter(shared)) if len(shared) == 1 else None
+        on = join_keys(list(only)) if only else "keys"
+        selected = f'{name_arguments(only)}, "as_of"' if only else '*keys, "as_of"'
+        meet = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
+        known.function = scope.names.fresh(f"known_{source.name}")
+        body = [*late.statements, f"return {chain('spine', meet + late.calls)}"]
+        scope.functions.append(function(known.function, parameters + ([] if only else ["keys: list[str]"]),
+                                        "DataFrame", doc, body))
+    for by in [by for by, on in known.fan_out.items() if not on]:
+        name = known.by_relatives[by] = scope.names.fresh(f"known_{source.name}_by_{scope.keys_name(by)}")
+        meet = _meet_relatives(scope, source, by, rows)
+        body = [*late.statements, f"return {chain(events, meet + late.calls)}"]
+        scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+
+
+def _meet_relatives(scope: Scope, source: ViewSource, by: By, rows: str) -> list[str]:
+    """Calls that give rows the cut-offs of every entity that late steps look at, where `by` names another entity."""
+    entity = source.late_by or tuple(source.table.keys)
+    name = scope.names.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
+    columns = [f"F.col({quoted(key)}).alias({quoted('cutoff_' + key)})" for key in entity]
+    calls = [f'select({name_arguments(by)}, "as_of")', "distinct()",
+             f'join({rows}, on={join_keys(list(by))}, how="inner")',
+             f'select({", ".join(columns)}, "as_of")', "distinct()"]
+    scope.functions.append(function(
+        name, [f"{rows}: DataFrame", "spine: DataFrame"], "DataFrame",
+        f"The cut-offs for which each {' and '.join(entity)} matters.", [f"return {chain('spine', calls)}"]))
+    condition = " & ".join(f"F.col({quoted(key)}).eqNullSafe(F.col({quoted('cutoff_' + key)}))" for key in entity)
+    return [f'join({name}({rows}, spine), on={condition}, how="inner")',
+            f"drop({name_arguments('cutoff_' + key for key in entity)})"]
+
+
+def fan_out_keys(source: ViewSource, by: By) -> By:
     """The keys by which a cut-off must meet rows, so that late steps and states see all the rows they depend on."""
     found = set(by)
     if source.late_by is not None:
@@ -112,11 +136,15 @@ def fan_out_keys(source: ViewSource, by: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(key for key in by if key in found)
 
 
-def _narrowing(scope: Scope, source: ViewSource, schema: Schema) -> tuple[list[str], list[str]]:
-    if source.table.kind in ("snapshot", "scd2"):
-        return current_state(scope, source.table, schema, "")
-    condition = conjunction(visible(source.table, schema, scope.cutoff))
-    return [], [] if condition is None else [f"where({condition.text})"]
+def _narrow(pipeline: Pipeline) -> None:
+    """The rows that count at the cut-off."""
+    table = pipeline.table
+    if table.kind in ("snapshot", "scd2"):
+        statements, calls = current_state(pipeline.scope, table, pipeline.schema, "")
+        pipeline.statements += statements
+        pipeline.calls += calls
+    elif (condition := conjunction(visible(table, pipeline.schema, pipeline.scope.cutoff))) is not None:
+        pipeline.calls.append(f"where({condition.text})")
 
 
 def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
@@ -125,13 +153,8 @@ def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
     return pruning(scope, source.table, window, changed_columns(source))
 
 
-def _event(source: ViewSource, schema: Schema) -> Code | None:
-    time = source.table.event_time
-    return None if time is None else instant(time, schema, source.table)
-
-
-def _title(source: ViewSource, lower: bool = False) -> str:
-    words = source.name.replace("_", " ")
-    return words if lower else words[:1].upper() + words[1:]
+def _event(pipeline: Pipeline) -> Code | None:
+    time = event_column(pipeline.table)
+    return None if time is None else instant(time, pipeline.schema, pipeline.table)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, names, quoted
 from palmette.features.pyspark.pruning import pruning
 from palmette.features.pyspark.scope import Scope, identifier
-from palmette.features.pyspark.times import instant, visible
+from palmette.features.pyspark.times import event_column, instant, is_dated, visible
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Join
 from palmette.features.spec.view import Schema
@@ -46,7 +46,7 @@ def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Sch
     parameter = identifier(table.name)
     replaced = [name for name in taken if name in schema]
     calls = [f"drop({name_arguments(replaced)})"] if replaced else []
-    if table.kind in ("snapshot", "scd2") and (scope.per_row or moment != scope.cutoff):
+    if is_dated(table) and (scope.per_row or moment != scope.cutoff):
         states = states_function(scope, table, on, taken)
         mine = {name: f"{table.name}_{name}" for name in (*on, "known_from", "known_until")}
         until = f"F.col({quoted(mine['known_until'])})"
@@ -58,7 +58,7 @@ def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Sch
         calls.append(f"join({states}({parameter}), on={condition}, how={quoted(how)})")
         calls.append(f"drop({name_arguments(mine.values())})")
     else:
-        right = parameter if table.kind == "dimension" else f"{current_function(scope, table)}({parameter}, as_of)"
+        right = f"{current_function(scope, table)}({parameter}, as_of)" if is_dated(table) else parameter
         columns = ", ".join(selected({**on, **taken}))
         calls.append(f"join({right}.select({columns}), on={join_keys(list(on))}, how={quoted(how)})")
     return JoinCode(calls, parameter, table.name)
@@ -104,7 +104,7 @@ def newest_first(scope: Scope, table: Table) -> str:
 
 def recency(table: Table) -> list[str]:
     """Columns that order the states of one key; where keys may repeat, all columns that can be compared."""
-    first = [name for name in (table.event_time or table.valid_from, table.available_time) if name]
+    first = [name for name in (event_column(table), table.available_time) if name]
     if table.keys_enforced:
         return first[:1]
     others = [column.name for column in table.columns if column.type.parsed.name != "map"]
@@ -117,9 +117,9 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
     parameter = identifier(table.name)
     schema = registered_schema(table)
     name = scope.names.fresh(f"{prefix}_states")
-    start = instant(table.event_time or table.valid_from or "", schema, table)
+    start = instant(event_column(table) or table.available_time or "", schema, table)
     begins, needed = start.text, [start]
-    if table.available_time is not None:
+    if table.available_time is not None and event_column(table) is not None:
         available = instant(table.available_time, schema, table)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
     known_from, known_until = f"{prefix}_known_from", f"{prefix}_known_until"
@@ -128,11 +128,14 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
     order = [known_from, *(column for column in recency(table) if not table.keys_enforced or table.available_time)]
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     following = f"F.lead({quoted(known_from)}).over(by_key)"
+    if table.kind != "snapshot" and table.keys_enforced:
+        following, statements = "", []
     values = [f"F.col({quoted(there)}).alias({quoted(new)})" if new != there else quoted(there)
               for new, there in taken.items()]
-    if table.kind == "scd2":
-        until = instant(table.valid_to, schema, table).argument if table.valid_to else "F.lit(None)"
-        calls.append(f"withColumn({quoted(known_until)}, F.least({until}, {following}))")
+    if table.kind != "snapshot":
+        until = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')
+        text = f"F.least({until.argument}, {following})" if following else until.text
+        calls.append(f"withColumn({quoted(known_until)}, {text})")
     else:
         calls.append(f"withColumn({quoted(known_until)}, {following})")
         if table.available_time is not None:

@@ -7,20 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palmette.features.pyspark.code import SUM, Code, call, column, literal, method, name_arguments, names, quoted
-from palmette.features.pyspark.scope import Scope
+from palmette.features.pyspark.code import SUM, Code, call, column, literal, method, name_arguments, quoted
+from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import join_calls
-from palmette.features.pyspark.times import instant
+from palmette.features.pyspark.times import event_column, instant
 from palmette.features.spec import fsc
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import Schema, ViewSource
+from palmette.features.spec.view import ViewSource
 
 _DATE_PARTS = {
     "year": "F.year", "quarter": "F.quarter", "month": "F.month", "week": "F.weekofyear", "day": "F.dayofmonth",
     "day_of_year": "F.dayofyear", "hour": "F.hour", "minute": "F.minute", "date": "F.to_date",
 }
-_SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 
 
 @dataclass
@@ -54,14 +53,15 @@ class Pipeline:
 
     def event(self) -> Code:
         """The event time as a timestamp."""
-        assert self.table.event_time is not None
-        return instant(self.table.event_time, self.schema, self.table)
+        name = event_column(self.table)
+        assert name is not None
+        return instant(name, self.schema, self.table)
 
     def entity_window(self, by: tuple[str, ...]) -> str:
         """A variable that holds the entity's events in order."""
         keys = (*by, *self.scope.row_keys)
-        name = f"{'_'.join(by)}_events"
-        order = [self.table.event_time or "", *(key for key in self.table.keys if key not in keys)]
+        name = identifier(f"{self.scope.keys_name(by)}_events")
+        order = [event_column(self.table) or "", *(key for key in self.table.keys if key not in keys)]
         statement = f"{name} = W.partitionBy({name_arguments(keys)}).orderBy({name_arguments(order)})"
         if statement not in self.statements:
             self.statements.append(statement)
@@ -171,7 +171,8 @@ def _extract(pipeline: Pipeline, step: fsc.ExtractStep) -> None:
 def _join(pipeline: Pipeline, step: fsc.JoinStep) -> None:
     join = step.join
     table = pipeline.scope.view.tables[join.table]
-    moment = pipeline.scope.cutoff if join.at == "cutoff" or not pipeline.table.event_time else pipeline.event()
+    timeless = join.at == "cutoff" or event_column(pipeline.table) is None
+    moment = pipeline.scope.cutoff if timeless else pipeline.event()
     calls, parameter, passed = join_calls(pipeline.scope, join, table, moment, pipeline.schema)
     pipeline.calls += calls
     pipeline.parameters[parameter] = passed

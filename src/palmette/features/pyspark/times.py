@@ -16,7 +16,7 @@ def is_utc(zone: str) -> bool:
 
 
 def instant(name: str, schema: Schema, table: Table) -> Code:
-    """The column as a timestamp: dates are midnights and wall clocks readings in the session's (the view's) zone."""
+    """The column as a timestamp; dates and wall clock readings are of the session's zone, which is the view's."""
     kind = schema.get(name, SparkType("timestamp"))
     if kind.name == "timestamp":
         return column(name)
@@ -26,12 +26,22 @@ def instant(name: str, schema: Schema, table: Table) -> Code:
     return method(column(name), "cast", quoted("timestamp"))
 
 
+def event_column(table: Table) -> str | None:
+    """The column that says when a row happened, or since when its state is valid."""
+    return table.event_time or table.valid_from
+
+
+def is_dated(table: Table) -> bool:
+    """Whether what the table says depends on the instant one asks for."""
+    return table.kind != "dimension" or table.available_time is not None
+
+
 def before(left: Code, right: Code) -> Code:
     return Code(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
 
 
 def visible(table: Table, schema: Schema, cutoff: Code) -> list[Code]:
-    """Conditions under which a row of an event or snapshot table, or a state of an scd2 table, counts at `cutoff`."""
+    """Conditions under which a row (of an scd2 table: a state) counts at `cutoff`."""
     conditions = []
     if table.kind == "scd2":
         assert table.valid_from is not None
@@ -49,7 +59,8 @@ def visible(table: Table, schema: Schema, cutoff: Code) -> list[Code]:
 def window_start(window: Window, cutoff: Code, zone: str) -> Code:
     """The first instant of the window; days are calendar days of the session's zone, hours are hours."""
     if window.unit == "h" and window.amount >= 24 and not is_utc(zone):
-        return Code(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {window.amount} * MICROS_PER_HOUR)")
+        hours = f"{window.amount} * MICROS_PER_HOUR"
+        return Code(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {hours})")
     unit = {"d": "DAY", "h": "HOUR"}[window.unit] + ("S" if window.amount > 1 else "")
     return Code(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.amount} {unit}")', SUM)
 
