@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -87,13 +88,16 @@ class Process:
         return self._supervised.scratch
 
     def output(self, chars: int = 20_000) -> str:
-        """The last `chars` characters of what it printed, both streams together."""
+        """The last `chars` characters that it printed, both streams together; nothing once it is stopped."""
+        if self._log.closed:
+            return ""
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), chars, max(0, size - chars)).decode("utf-8", "replace")
 
     def stop(self) -> None:
-        """Ends it and everything that it started; does nothing when it has ended."""
+        """Ends it and everything that it started, if that has not ended, and lets go of its output."""
         self._supervised.stop()
+        self._log.close()
 
 
 class _Supervised:
@@ -109,9 +113,6 @@ class _Supervised:
         output: int | IO[bytes],
     ) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix="palmette-"))
-        self._lock = threading.Lock()
-        control, self._control = os.pipe()
-        self._report, report = os.pipe()
         command = isolation.wrap(
             Command(tuple(argv), allowed_environment(os.environ, self.scratch, env)), cwd, self.scratch
         )
@@ -119,15 +120,22 @@ class _Supervised:
             "argv": command.argv,
             "env": dict(command.env),
             "cwd": str(cwd),
-            "control": control,
-            "report": report,
             "scratch": str(self.scratch),
             "limits": limits.model_dump(exclude={"output_chars"}),
         }
+        control, control_write = os.pipe()
+        report_read, report = os.pipe()
+        self._control, self._report = os.fdopen(control_write, "wb"), os.fdopen(report_read, "rb")
+        self.popen = self._popen(control, report, output)
+        with suppress(BrokenPipeError):  # it ended at once; `wait` tells
+            self._control.write(json.dumps(spec).encode() + b"\n")  # not as an argument: those are public
+            self._control.flush()
+
+    def _popen(self, control: int, report: int, output: int | IO[bytes]) -> subprocess.Popen[bytes]:
         piped = output == subprocess.PIPE
         try:
-            self.popen = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", _SUPERVISOR, json.dumps(spec)],
+            return subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", _SUPERVISOR, str(control), str(report)],
                 stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.PIPE if piped else subprocess.STDOUT,
@@ -135,6 +143,8 @@ class _Supervised:
                 start_new_session=True,
             )
         except OSError as error:
+            self._control.close()
+            self._report.close()
             raise MachineError(
                 f"cannot start a process: {error}",
                 "Free memory or processes and try again.",
@@ -148,16 +158,12 @@ class _Supervised:
         """How the program ended: the fields exit_code, ended, note, seconds."""
         started = time.monotonic()
         try:
-            self.popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.popen.kill()
-            self.popen.wait()
+            self._end(seconds)
         except BaseException:
             self.stop()
             raise
-        self._close_control()
-        report = os.read(self._report, 65536)
-        os.close(self._report)
+        with self._control, self._report:
+            report = self._report.read()
         if report:
             outcome: dict[str, Any] = json.loads(report)
             return outcome
@@ -169,18 +175,19 @@ class _Supervised:
         }
 
     def stop(self) -> None:
-        self._close_control()
+        with suppress(BrokenPipeError):
+            self._control.close()
+        self._end(_GRACE)
+        self._report.close()
+
+    def _end(self, seconds: float | None) -> None:
+        """Waits for the supervisor, and kills it when it takes too long."""
         try:
-            self.popen.wait(_GRACE)
+            self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             self.popen.kill()
             self.popen.wait()
-
-    def _close_control(self) -> None:
-        with self._lock:
-            control, self._control = self._control, -1
-        if control >= 0:
-            os.close(control)
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
 
 class _Kept:

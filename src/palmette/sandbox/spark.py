@@ -33,7 +33,7 @@ TINY_DATA: Mapping[str, str] = {
     "spark.connect.session.manager.defaultSessionTimeout": "30m",
     "spark.log.level": "ERROR",
 }
-"""For frames of a few rows, compiling a plan costs more than interpreting it, and a broadcast more than a join.
+"""For frames of a few rows, compiling a plan costs more than interpreting it, a broadcast more than a join.
 Each client may set its own."""
 
 
@@ -101,6 +101,7 @@ class WarmSpark:
     def _start(self) -> None:
         if self._process is not None:
             said = self._process.output(3000)
+            self._process.stop()
             self._process = None
             if self._starts > 1:
                 raise MachineError(

@@ -2,8 +2,8 @@
 
 It sets the limits, starts the program, and ends everything that descends from it (also what left its session)
 when the program ends, its time is over, or the control pipe closes, which it does whenever palmette ends.
-Argument: a JSON object with argv, env, cwd, control and report (file descriptors), scratch (folder to remove
-at the end) and limits (as in `Limits`). It writes one JSON object to `report`.
+Arguments: two file descriptors. From the first it reads one line, a JSON object with argv, env, cwd, scratch
+(a folder to remove at the end) and limits (as in `Limits`). To the second it writes one JSON object.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _KILL_FOR = 5.0
 
 
 def main() -> None:
-    spec = json.loads(sys.argv[1])
+    control, report = int(sys.argv[1]), int(sys.argv[2])
+    spec = json.loads(_line(control))
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
@@ -34,13 +35,25 @@ def main() -> None:
     started = time.monotonic()
     program = os.fork()
     if program == 0:
+        os.close(control)
+        os.close(report)
         _become(spec)
-    outcome = _watch(program, spec, wake_read)
+    outcome = _watch(program, spec["limits"], control, wake_read)
     outcome["seconds"] = time.monotonic() - started
     _kill_tree(program)
     _remove(spec["scratch"])
     with suppress(OSError):
-        os.write(spec["report"], json.dumps(outcome).encode())
+        os.write(report, json.dumps(outcome).encode())
+
+
+def _line(control: int) -> bytes:
+    text = b""
+    while not text.endswith(b"\n"):
+        part = os.read(control, 65536)
+        if not part:
+            sys.exit("palmette ended before it said what to run")
+        text += part
+    return text
 
 
 def _become(spec: dict[str, Any]) -> NoReturn:
@@ -51,8 +64,6 @@ def _become(spec: dict[str, Any]) -> NoReturn:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        os.close(spec["control"])
-        os.close(spec["report"])
         limits = spec["limits"]
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, limits["file_mb"] << 20)
@@ -73,9 +84,9 @@ def _limit(kind: int, value: int) -> None:
     resource.setrlimit(kind, (bound, bound))
 
 
-def _watch(program: int, spec: dict[str, Any], wake: int) -> dict[str, Any]:
+def _watch(program: int, limits: dict[str, Any], control: int, wake: int) -> dict[str, Any]:
     """Waits for the program, its time limit or the control pipe, whichever is first."""
-    seconds, most = spec["limits"]["seconds"], spec["limits"]["processes"]
+    seconds, most = limits["seconds"], limits["processes"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
     while True:
         status = _reap(program)
@@ -84,8 +95,8 @@ def _watch(program: int, spec: dict[str, Any], wake: int) -> dict[str, Any]:
         left = deadline - time.monotonic()
         if left <= 0:
             return _stopped("timeout", f"it ran longer than {seconds:g} s")
-        ready = select.select([spec["control"], wake], [], [], min(left, _COUNT_EVERY))[0]
-        if spec["control"] in ready:
+        ready = select.select([control, wake], [], [], min(left, _COUNT_EVERY))[0]
+        if control in ready:
             return _stopped("killed", "it was stopped")
         if wake in ready:
             os.read(wake, 512)

@@ -1,0 +1,175 @@
+"""Programs are bounded, see no secrets, and leave nothing running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
+
+MARK = "palmette-test-marker"
+
+
+def run_python(code: str, tmp_path: Path, *arguments: str, **options: Any) -> ExecutionResult:
+    return Sandbox().run(python_command("-c", code, *arguments), cwd=tmp_path, **options)
+
+
+def running(mark: str) -> list[int]:
+    """Processes whose command line holds the mark, zombies aside."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def becomes_true(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    until = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+    return condition()
+
+
+def test_a_program_gives_exit_code_and_streams(tmp_path: Path) -> None:
+    result = run_python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)", tmp_path)
+    assert (result.exit_code, result.stdout, result.stderr) == (7, "out\n", "err\n")
+    assert result.ended == "exited" and not result.ok and result.isolation == "limits"
+
+
+def test_success_is_ok(tmp_path: Path) -> None:
+    assert run_python("pass", tmp_path).ok
+
+
+def test_a_program_that_does_not_exist_is_a_value(tmp_path: Path) -> None:
+    result = Sandbox().run(["no-such-program"], cwd=tmp_path)
+    assert result.exit_code == 127 and "no-such-program" in result.stderr
+
+
+def test_standard_input_is_what_was_given_or_empty(tmp_path: Path) -> None:
+    code = "import sys; print(repr(sys.stdin.read()))"
+    assert run_python(code, tmp_path, stdin=b"three rows").stdout == "'three rows'\n"
+    assert run_python(code, tmp_path).stdout == "''\n"
+
+
+def test_time_is_bounded(tmp_path: Path) -> None:
+    started = time.monotonic()
+    result = run_python("while True: pass", tmp_path, limits=Limits(seconds=0.5))
+    assert result.ended == "timeout" and "0.5 s" in result.note and not result.ok
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a child subreaper")
+@pytest.mark.parametrize("limit", [None, 1.0], ids=["ends by itself", "runs out of time"])
+def test_grandchildren_in_sessions_of_their_own_are_ended(tmp_path: Path, limit: float | None) -> None:
+    mark = f"{MARK}-{os.getpid()}-{limit}"
+    wait = "" if limit is None else "; time.sleep(300)"
+    code = (
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True,"
+        f" stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); time.sleep(0.3){wait}"
+    )
+    double = f"import os, time\nif os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(300) # {mark}"
+    result = run_python(code, tmp_path, double, limits=Limits(seconds=limit or 30))
+    assert result.ended == ("exited" if limit is None else "timeout")
+    assert becomes_true(lambda: not running(mark))
+
+
+def test_a_flood_of_output_keeps_first_and_last(tmp_path: Path) -> None:
+    code = "print('first'); [print('x' * 1000) for _ in range(20_000)]; print('last')"
+    result = run_python(code, tmp_path, limits=Limits(output_chars=2000))
+    assert result.ok and len(result.stdout) < 2200
+    assert result.stdout.startswith("first\n") and result.stdout.endswith("last\n")
+    assert "left out" in result.stdout
+
+
+def test_secrets_do_not_reach_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PYTHONPATH"):
+        monkeypatch.setenv(name, "secret")
+    result = run_python("import os; print(dict(os.environ))", tmp_path, env={"VIEW": "spend"})
+    assert "secret" not in result.stdout and "'VIEW': 'spend'" in result.stdout
+
+
+def test_home_and_temp_are_private_and_removed(tmp_path: Path) -> None:
+    code = "import os, tempfile; print(os.environ['HOME']); open(tempfile.mkstemp()[1], 'w').write('x')"
+    folder = Path(run_python(code, tmp_path).stdout.strip())
+    assert folder != Path.home() and not folder.exists()
+
+
+def test_a_file_may_not_grow_without_bound(tmp_path: Path) -> None:
+    result = run_python("open('big', 'wb').write(b'0' * 3_000_000)", tmp_path, limits=Limits(file_mb=1))
+    assert not result.ok and (tmp_path / "big").stat().st_size <= 1 << 20
+
+
+def test_memory_may_be_bounded(tmp_path: Path) -> None:
+    result = run_python("x = bytearray(800_000_000)", tmp_path, limits=Limits(memory_mb=400))
+    assert not result.ok and "MemoryError" in result.stderr
+
+
+def test_open_files_are_bounded(tmp_path: Path) -> None:
+    result = run_python("x = [open('/dev/null') for _ in range(100)]", tmp_path, limits=Limits(open_files=32))
+    assert not result.ok and "Too many open files" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts processes in /proc")
+def test_a_fork_bomb_is_ended(tmp_path: Path) -> None:
+    code = "import os, time\nfor _ in range(200):\n    os.fork() or time.sleep(300)\ntime.sleep(300)"
+    result = run_python(code, tmp_path, limits=Limits(processes=20, seconds=30))
+    assert result.ended == "killed" and "more than 20 processes" in result.note
+
+
+def test_new_privileges_cannot_be_had(tmp_path: Path) -> None:
+    result = run_python("print(open('/proc/self/status').read())", tmp_path)
+    assert "NoNewPrivs:\t1" in result.stdout
+
+
+def test_death_by_signal_is_told(tmp_path: Path) -> None:
+    result = run_python("import os; os.abort()", tmp_path)
+    assert result.exit_code == -signal.SIGABRT and result.ended == "killed" and "SIGABRT" in result.note
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_everything_ends_when_palmette_is_killed() -> None:
+    mark = f"{MARK}-orphan-{os.getpid()}"
+    code = (
+        "import sys; from pathlib import Path; from palmette.sandbox import Sandbox, python_command\n"
+        "server = Sandbox().start(python_command('-c', sys.argv[1]), cwd=Path('/'))\n"
+        "print('started', server.scratch, flush=True); import time; time.sleep(300)"
+    )
+    argument = f"import time; time.sleep(300) # {mark}"
+    parent = subprocess.Popen([sys.executable, "-c", code, argument], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout
+    scratch = Path(parent.stdout.readline().split()[1])
+    assert len(running(mark)) >= 1 and scratch.exists()
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert becomes_true(lambda: not running(mark) and not scratch.exists())
+
+
+def test_a_server_is_started_read_and_stopped(tmp_path: Path) -> None:
+    code = "import time; print('ready', flush=True); time.sleep(300)"
+    server = Sandbox().start(python_command("-c", code), cwd=tmp_path)
+    assert becomes_true(lambda: "ready" in server.output())
+    assert server.alive and server.output() == "ready\n"
+    server.stop()
+    server.stop()
+    assert not server.alive and not server.scratch.exists()
+
+
+def test_many_programs_run_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda n: run_python(f"print({n})", tmp_path), range(24)))
+    assert [result.stdout for result in results] == [f"{n}\n" for n in range(24)]
