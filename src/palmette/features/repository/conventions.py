@@ -85,7 +85,7 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
 def _functions(
     stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str, view_name: str
 ) -> tuple[FunctionShape, ...]:
-    """One function a role: the README's name, the neighbours' signature for it, a default where both are silent."""
+    """One function a role: the README's name, the neighbours' signature, a default where both are silent."""
     by_role = {shape.role: shape for shape in common}
     merged = _default_functions(config)
     order = [shape.role for shape in common] or [shape.role for shape in stated]
@@ -208,7 +208,7 @@ def _options(neighbours: Sequence[Neighbour]) -> _Options:
 
 
 def _docstring_style(neighbours: Sequence[Neighbour]) -> str:
-    """The first lines of a neighbour's module docstring; the longest one has the most to say about sections."""
+    """The first lines of a neighbour's module docstring; the longest has the most to say about sections."""
     texts = [ast.get_docstring(neighbour.module.tree) or "" for neighbour in neighbours]
     longest = max(texts, key=len, default="")
     return "\n".join(longest.splitlines()[:_DOC_LINES])

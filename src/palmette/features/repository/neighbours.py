@@ -42,7 +42,7 @@ class Neighbour:
 
 
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
-    """Scripts that build data frames and can be run, of the folder (or naming pattern) that has most of them."""
+    """Scripts that build data frames and can be run, of the path pattern that has most of them."""
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable = [module for module in scripts if entry_of(module)]
     named = [

@@ -115,7 +115,7 @@ def _paths(text: str) -> dict[str, str]:
 
 
 def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
-    """Functions that every script defines: from sentences that say so, and from `def`s in code blocks near them."""
+    """Functions that every script defines: from sentences that say so, then from tables and code blocks."""
     shapes: dict[Role, FunctionShape] = {}
     statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
     told = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]

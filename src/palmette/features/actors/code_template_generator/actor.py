@@ -51,7 +51,7 @@ class CodeTemplateGenerator:
         return Attempt(Template(file=TextFile(path=path, text=text), conventions=conventions))
 
     def check(self, input: TemplateInput, output: Template, context: Context) -> Verdict:
-        """The skeleton compiles and has all predefined functions; its path is allowed and its imports resolve."""
+        """The skeleton compiles, has all predefined functions, lies where it may, and its imports resolve."""
         path = output.file.path
         try:
             tree = ast.parse(output.file.text)
@@ -85,7 +85,7 @@ class CodeTemplateGenerator:
         )
 
     def implicated(self, violation: Violation, output: Template) -> str | None:
-        """The template is to blame where predefined functions are missing, bound wrongly or in the wrong place."""
+        """The template is to blame for functions that are missing, bound wrongly or in the wrong place."""
         if violation.code in ("missing-function", "path-not-allowed", "unresolved-import", "template-syntax"):
             return f"The skeleton {output.file.path} was wrong: {violation.message}"
         text = f"{violation.message}\n{violation.evidence}"
@@ -95,7 +95,7 @@ class CodeTemplateGenerator:
             or "MissingFunction" in text
             or any(f"{name}() missing" in text or f"{name}() got an unexpected" in text for name in names)
         ):
-            return f"A predefined function does not have the parameters that its callers pass: {violation.message}"
+            return f"A predefined function has other parameters than its callers pass: {violation.message}"
         return None
 
 
@@ -114,7 +114,7 @@ def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[V
                 Violation(
                     code="missing-function",
                     subject=shape.name,
-                    message=f"{output.file.path}: the predefined function {shape.name}({', '.join(wanted)}) {has}.",
+                    message=f"{output.file.path}: function {shape.name}({', '.join(wanted)}) {has}.",
                 )
             )
     return found
@@ -145,7 +145,7 @@ def _imported(tree: ast.Module) -> list[str]:
 
 
 def _unresolved(tree: ast.Module, path: str, checkout: Checkout) -> list[Violation]:
-    """Imports of neither the standard library, nor the repository, nor anything that the repository already imports."""
+    """Imports of neither the standard library, nor the repository, nor anything that it already imports."""
     used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
     known = {*sys.stdlib_module_names, "pyspark", *(used - checkout.packages)}
     return [

@@ -1,4 +1,4 @@
-"""The skeleton of a feature script by rules: docstring, imports and predefined functions, as the neighbours have them."""
+"""The skeleton of a feature script by rules: docstring, imports and functions as the neighbours have."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class ConfigGenerator:
         return Verdict.of(wrong, [parsed, read])
 
     def implicated(self, violation: Violation, output: Config) -> str | None:
-        """The configuration is to blame where the team's class refuses it, or a name or place that it holds is not found."""
+        """To blame where the team's class refuses it, or a name or place that it holds is not found."""
         if violation.code in ("config-refused", "config-fact"):
             return f"{output.file.path}: {violation.message}"
         text = f"{violation.message}\n{violation.evidence}"
@@ -128,12 +128,13 @@ class ConfigGenerator:
         if class_name and re.search(
             rf"ValidationError.*{class_name}|'{class_name}' object has no attribute|for {class_name}\b", text
         ):
-            return f"{output.file.path} does not give what the script reads from {class_name}: {violation.message}"
+            return f"{output.file.path} lacks what the script reads from {class_name}: {violation.message}"
         document = yaml.safe_load(output.file.text)
         for fact, keys in output.places.items():
             value = _at(document, keys)
             if isinstance(value, str) and len(value) > 1 and value in text:
-                return f"{output.file.path} says {value!r} for {fact}, which was not found; check {'.'.join(map(str, keys))}."
+                place = ".".join(map(str, keys))
+                return f"{output.file.path} says {value!r} for {fact}, which was not found; check {place}."
         return None
 
     def _write(self, team: _Team, facts: Record, known: Known) -> Written:
@@ -178,9 +179,9 @@ def _missing(item: Missing, team: _Team) -> Violation:
     return Violation(
         code="config-field-missing",
         subject=item.field,
-        message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type}, and neither the "
-        f"specification, the registry, the run file nor the other configurations say it. Answer the question in an "
-        f"interactive run (`human: console`), or give the field a default in the class.",
+        message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type}, "
+        "and neither the specification, the registry, the run file nor the other configurations say it. "
+        "Answer the question in an interactive run (`human: console`), or give the field a default.",
     )
 
 
@@ -189,8 +190,8 @@ def _team_failed(name: str, said: TeamAnswer) -> Violation:
         code="team-code-failed",
         subject=name,
         evidence=said.trace,
-        message=f"The configuration class {name!r} cannot be used: {said.failure}. Check `repository.config_class` in the run "
-        f"file, and that the repository's dependencies are installed beside palmette.",
+        message=f"The configuration class {name!r} cannot be used: {said.failure}. Check "
+        "`repository.config_class` in the run file, and that the repository's dependencies are installed beside palmette.",
     )
 
 

@@ -59,7 +59,7 @@ def nearest_member(value: Any, members: Sequence[Any]) -> Any:
 
 
 def convert(value: Any, schema: Json, name: str = "", seen: Sequence[Any] = ()) -> Any:
-    """`value` as the JSON value that `schema` (without references) wants, or NOTHING when it is of another kind.
+    """`value` as the JSON value that `schema` (without references) wants; NOTHING when it is of another kind.
 
     `name` tells the unit of a whole number of time; `seen` are the values that neighbours have at this place.
     """

@@ -55,7 +55,7 @@ class Record:
 def facts_of(
     view: View, run: Run, paths: Mapping[str, str] | None = None, output: str | None = None
 ) -> Record:
-    """All facts about a view. `paths` (by table) and `output` replace the registry's and the run file's locations."""
+    """All facts about a view. `paths` (by table) and `output` go before the registry's and the run file's."""
     destination = run.output
     if output is not None:
         destination = destination.model_copy(
@@ -228,7 +228,7 @@ def facts_of(
 
 
 def _location(path: str | None, table: str | None, key: str, prefix: str) -> tuple[Fact, ...]:
-    """A path fits path-like names, a catalogue name fits table-like names, either one fits the general names."""
+    """A path fits path-like names, a catalogue name table-like names, and either one the general names."""
     general = ("location", "destination", "target", "sink")
     special = (
         ("path", "uri", "url", "directory", "folder", "file", "prefix")
@@ -252,7 +252,7 @@ def _where(table: Table, path: str | None, prefix: str) -> Fact:
 
 
 def _flat(view: View, table: Table, path: str | None) -> tuple[Fact, ...]:
-    """Names of a table's location outside of any list of sources: `<table>_path`; `input_path` when it is the only one."""
+    """A table's location outside of any list of sources: `<table>_path`; `input_path` for the only table."""
     prefixes = (table.name, "source", "input") if len(view.tables) == 1 else (table.name,)
     known = tuple(_where(table, path, prefix) for prefix in prefixes)
     names = tuple(

@@ -69,7 +69,7 @@ class Filled:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """For choosing between alternatives: nothing missing, then facts that scripts read, then facts at all."""
+        """For choosing among alternatives: nothing missing, then facts that scripts read, then any facts."""
         return (-len(self.missing), len(self.placed), self.facts)
 
 
@@ -84,7 +84,7 @@ def fill(
 
     Args:
         answers: A person's values, by dotted path.
-        refused: Dotted paths whose rule-made value the class did not take; only answers and defaults go there.
+        refused: Dotted paths whose value by rules the class did not take; only answers and defaults go there.
     """
     return _Filler(schema, observed, answers, refused).object(schema.top, (facts,), Spot())
 
@@ -114,7 +114,7 @@ class _Filler:
     def field(
         self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str
     ) -> Filled:
-        """One field: an answer, then certain facts, then a constant of the team, then likely facts, then its default."""
+        """An answer, then certain facts, then a constant of the team, then likely facts, then the default."""
         if spot.dotted in self.answers:
             return Filled(self.answers[spot.dotted])
         options, nullable = self.schema.options(of)
@@ -251,7 +251,7 @@ class _Filler:
         return None
 
     def _representatives(self, collection: Collection, key: str, record: Record, spot: Spot) -> list[Fact]:
-        """What stands for an item where one value is wanted: in a list its name, unless neighbours or the field say otherwise."""
+        """What stands for an item where one value is wanted: in a list its name, unless its place is meant."""
         stands = [fact for name in collection.stands_for if (fact := record.fact(name)) is not None]
         if isinstance(spot.keys[-1], str):
             return stands
@@ -292,7 +292,7 @@ class _Filler:
         return None
 
     def _required(self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot) -> Filled | None:
-        """A required part with an unusual name: the only collection or section whose facts fill it without a gap."""
+        """A required part with an unusual name: the one collection or section that fills it without a gap."""
         found: list[Filled] = []
         for option in options:
             if option.schema.get("properties"):
@@ -314,7 +314,7 @@ class _Filler:
 
 
 def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
-    """Whether an item of a collection is known to have no such value; what other items have is then no guide."""
+    """Whether an item is known to have no such value; what other items have is then no guide."""
     return len(scope) > 1 and any(
         fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG
         for fact in scope[0].facts

@@ -75,7 +75,7 @@ def write_yaml(value: Any, layout: Layout, width: int = 100) -> str:
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             super().increase_indent(flow, indentless and not layout.indent_lists)
 
-        def ignore_aliases(self, data: Any) -> bool:
+        def ignore_aliases(self, _: Any) -> bool:
             return True
 
     def represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:

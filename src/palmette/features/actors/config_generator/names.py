@@ -59,7 +59,7 @@ def _singular(word: str) -> str:
 
 
 def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:
-    """How surely a field `name` is what is called `known`, from 0 to 1; `context` are words of the enclosing section.
+    """How surely a field `name` is what is called `known`, from 0 to 1; `context` names what encloses it.
 
     >>> similarity("eventTimeColumn", "event_time")
     0.95

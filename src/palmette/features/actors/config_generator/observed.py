@@ -1,4 +1,4 @@
-"""What the neighbouring configurations have in common: constants of the team, order of keys, spelling of values."""
+"""What neighbouring configurations have in common: constants of the team, order of keys, spellings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Observed:
         return bool(found) and all(value is not NOTHING for value in found)
 
     def constant(self, pattern: Pattern, least: int = 2) -> Any:
-        """The value that is the same everywhere, seen at least `least` times in different documents, or NOTHING."""
+        """The value that is the same everywhere, seen in at least `least` documents, or NOTHING."""
         seen = [list(_at(document, pattern)) for document in self.documents]
         flat = [value for values in seen for value in values]
         if len([values for values in seen if values]) < least or not flat or any(v is NOTHING for v in flat):

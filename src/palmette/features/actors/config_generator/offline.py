@@ -1,4 +1,4 @@
-"""Writes a view's configuration by rules: a pure function of facts, the team's schema and its other configurations."""
+"""Writes a view's configuration by rules, as a pure function of facts and what is known of the team's."""
 
 from __future__ import annotations
 

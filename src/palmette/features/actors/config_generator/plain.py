@@ -42,8 +42,9 @@ PLAIN: Json = {
         },
     },
 }
-"""What is written where nothing shows another shape. `location` is a path, or a name in the catalogue where there
-is no `format`."""
+"""What is written where nothing shows another shape.
+
+`location` is a path, or a name in the catalogue where there is no `format`."""
 
 
 def plain_schema(files: Sequence[TextFile]) -> TeamSchema:

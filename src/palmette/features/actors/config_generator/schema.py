@@ -1,4 +1,4 @@
-"""The team's configuration class as data: its JSON Schema by attribute names, and the keys used in documents."""
+"""The team's configuration class as data: its JSON Schema by attribute, and the keys used in documents."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TeamSchema:
         return resolved if resolved.model else Resolved(resolved.schema, self.class_name.rpartition(":")[2])
 
     def resolve(self, schema: Json) -> Resolved:
-        """Follows `$ref` and single `allOf`; what stands beside a reference (default, description) is kept."""
+        """Follows `$ref` and a single `allOf`; what stands beside a reference (a default) stays."""
         model = ""
         while True:
             reference = schema.get("$ref")

@@ -140,7 +140,7 @@ def find_schema(
 def candidates(checkout: Checkout) -> list[str]:
     """Pydantic classes that could be a view's configuration, the likeliest first, as `module:Class`.
 
-    Likely: what scripts annotate their `config` with; then classes that parse documents; then names that say so.
+    Likely: what scripts annotate their `config` with; then what parses documents; then what its name says.
     """
     models = _models(checkout)
     held = {name for module, node in models.values() for name in _held(node)}

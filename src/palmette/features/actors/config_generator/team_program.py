@@ -1,6 +1,6 @@
-"""Runs in the sandbox, beside the team's code: describes its configuration class, or parses a document with it.
+"""Runs in the sandbox beside the team's code: describes its configuration class, or parses with it.
 
-Reads a request from `request.json` in the working directory and leaves `answer.json` there. Imports nothing of palmette.
+Reads `request.json` in the working directory and leaves `answer.json` there. Imports nothing of palmette.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic.json_schema import GenerateJsonSchema
 class _Lenient(GenerateJsonSchema):
     """A type that JSON Schema has no word for is described as anything."""
 
-    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+    def handle_invalid_for_json_schema(self, *_: Any) -> dict[str, Any]:
         return {}
 
 
@@ -81,7 +81,7 @@ def aliases_of(model: Any) -> dict[str, str]:
 def refusal(cls: Any, text: str) -> str:
     try:
         cls.model_validate(yaml.safe_load(text))
-    except Exception as error:  # the team's validators may raise anything; what they say is the answer
+    except Exception as error:  # noqa: BLE001  (a validator may raise anything; what it says is the answer)
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
 
@@ -123,7 +123,7 @@ def main() -> None:
             answer = describe(request["class"], request["documents"])
         else:
             answer = parse(request["class"], request["text"], request["accessors"])
-    except Exception as error:  # the team's code may raise anything on import; it becomes the answer
+    except Exception as error:  # noqa: BLE001  (the team's code may raise anything; it becomes the answer)
         answer = {
             "failure": f"{type(error).__name__}: {error}"[:2000],
             "trace": traceback.format_exc()[-3000:],

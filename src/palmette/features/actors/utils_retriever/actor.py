@@ -82,19 +82,20 @@ class UtilsRetriever:
                 else f"is not a function that can be called as {utility.call}"
             )
         ]
+        names = ", ".join(utility.name for utility in output.chosen) or "none needed"
         return Verdict.of(
             violations,
             [
                 Measurement(
                     name="utilities",
                     status="failed" if violations else "passed",
-                    detail=f"{len(output.chosen)} executed on small inputs: {', '.join(u.name for u in output.chosen) or 'none needed'}",
+                    detail=f"{len(output.chosen)} executed on small inputs: {names}",
                 )
             ],
         )
 
     def implicated(self, violation: Violation, output: Utilities) -> str | None:
-        """A utility is to blame where it was itself found wanting, or where the trace of a failure ends in its file."""
+        """To blame where it was itself found wanting, or where the trace of a failure leads into its file."""
         for utility in output.chosen:
             if violation.code == "utility-failed" and violation.subject == utility.name:
                 return f"{utility.name} does not do what is needed: {violation.message}"

@@ -145,7 +145,7 @@ class Demand:
 def find_candidates(
     checkout: Checkout, demand: Demand, places: Sequence[str], neighbours: Sequence[Neighbour]
 ) -> list[Candidate]:
-    """The likeliest functions for a need, best first; `places` are the files and folders with utilities, if named."""
+    """The likeliest functions for a need, best first; `places`: files and folders with utilities, if named."""
     want = WANTS[demand.need]
     scripts = {neighbour.module.path for neighbour in neighbours}
     found: list[Candidate] = []
@@ -214,8 +214,7 @@ def bind(function: Function, want: Want, demand: Demand, prefix: str = "") -> st
     arguments: list[str] = []
     by_name = False
     for parameter in parameters:
-        slot = bound.get(parameter.name)
-        text = None if slot is None else _argument(slot, parameter, demand)
+        text = _argument(bound[parameter.name], parameter, demand) if parameter.name in bound else None
         if text is None:
             if parameter.default is None:
                 return None

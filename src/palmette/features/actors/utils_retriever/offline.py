@@ -1,4 +1,4 @@
-"""Which of the repository's functions a view needs, and which of those that offer themselves do what it demands."""
+"""Which of the repository's functions a view needs, and which candidates do what it demands."""
 
 from __future__ import annotations
 
@@ -79,8 +79,11 @@ def _looks_up_states(view: View) -> bool:
 
 
 def _formats(view: View) -> set[str]:
-    """Formats that say their own types; scripts read others by the registry's schema, and named tables from the catalogue."""
-    return {table.format for table in view.tables.values() if table.path is not None} & {"parquet", "orc"}
+    """Formats that say their own types; scripts read others by the registry's schema."""
+    return {str(table.format) for table in view.tables.values() if table.path is not None} & {
+        "parquet",
+        "orc",
+    }
 
 
 def setting_of(view: View, config: Config, output: Destination) -> Setting:
@@ -101,7 +104,7 @@ def retrieve(
     neighbours: Sequence[Neighbour],
     harness: Probes,
 ) -> Utilities:
-    """For each need the best candidate that passes its proofs; the others that were tried are rejected with why."""
+    """For each need the best candidate that passes its proofs; those that fail are rejected, with why."""
     candidates = [
         candidate for demand in demands for candidate in find_candidates(checkout, demand, places, neighbours)
     ]

@@ -6,11 +6,15 @@ A snippet runs in the sandbox and gives back plain values; the judgement is made
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import getitem
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import yaml
 
 from palmette.features.actors.utils_retriever.candidates import Candidate
 from palmette.features.artefacts import Config
@@ -33,7 +37,7 @@ class Setting:
 
     zone: str = "UTC"
     formats: tuple[str, ...] = ("parquet",)
-    """Of the tables that are read by path; `table` for those read by name."""
+    """Of the tables that are read with the repository's function."""
     output_format: str = "parquet"
     """`table` when the output goes to the catalogue."""
     partitioned: bool = False
@@ -42,19 +46,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Proof:
-    """A probe and the value that it must give."""
+    """A probe, and the value that it must give for each of some small inputs."""
 
     probe: Probe
-    expected: Any
-    about: str
-    """What the small inputs are, for the counter-example."""
+    expected: list[Any]
+    inputs: tuple[str, ...]
+    """What each value is for, in the words of a counter-example."""
 
     def judge(self, result: ProbeResult) -> str:
         """What the function did otherwise, with the counter-example; empty when it did as demanded."""
         if result.error:
-            return f"raised {_lasting(result.error)} for {self.about}"
-        if not _same(result.value, self.expected):
-            return f"gave {_short(result.value)} instead of {_short(self.expected)} for {self.about}"
+            return f"raised {_lasting(result.error)}; tried: {_tried(self.inputs)}"
+        if not isinstance(result.value, list) or len(result.value) != len(self.expected):
+            return f"gave {_short(result.value)}; tried: {_tried(self.inputs)}"
+        for value, expected, given in zip(result.value, self.expected, self.inputs, strict=True):
+            if not _same(value, expected):
+                return f"gave {_short(value)} instead of {_short(expected)} for {given}"
         return ""
 
 
@@ -97,51 +104,48 @@ def _divide(candidate: Candidate, kind: SparkType) -> Proof:
         "result = [None if row.q is None else float(row.q) for row in sorted(rows, key=lambda row: row.i)]"
     )
     code = _code(candidate, body, numerator='F.col("a")', denominator='F.col("b")')
-    return Proof(
-        Probe(f"divide-{kind}", code, {"pairs": frame}),
-        expected,
-        f"a / b of {kind} columns, (a, b) = {pairs}",
-    )
+    inputs = tuple(f"{_null(a)} / {_null(b)} of {kind} columns" for a, b in pairs)
+    return Proof(Probe(f"divide-{kind}", code, {"pairs": frame}), expected, inputs)
 
 
 def _before_cutoff(candidate: Candidate, setting: Setting) -> list[Proof]:
-    """Exactly at both bounds, just inside, just outside, null, and over a change of the clocks of the zone."""
+    """At both bounds, just inside, just outside, null, and over a change of the clocks of the zone."""
     days = 3 if "{days}" in candidate.call else None
     ends = [datetime(2024, 6, 15, tzinfo=UTC), *_clock_changes(setting.zone)]
     return [_window(candidate, setting.zone, end, days) for end in ends]
 
 
 def _window(candidate: Candidate, zone: str, end: datetime, days: int | None) -> Proof:
-    start = None if days is None else (end.astimezone(ZoneInfo(zone)) - timedelta(days=days)).astimezone(UTC)
+    """Whether rows around the bounds of [end - days, end) are kept; a day is a calendar day of the zone."""
     second = timedelta(seconds=1)
-    instants = {
-        "at the cut-off": end,
-        "just before the cut-off": end - second,
-        "after the cut-off": end + second,
-        "without a time": None,
-    }
-    expected = ["just before the cut-off"]
-    if start is None:
-        instants["long before"] = end - timedelta(days=4000)
-        expected.append("long before")
+    rows: list[tuple[str, datetime | None, bool]] = [
+        ("exactly at the cut-off", end, False),
+        ("a second before the cut-off", end - second, True),
+        ("after the cut-off", end + second, False),
+        ("without a time", None, False),
+    ]
+    if days is None:
+        rows.append(("years before the cut-off", end - timedelta(days=4000), True))
     else:
-        instants |= {"at the start": start, "just before the start": start - second, "within": start + second}
-        expected += ["at the start", "within"]
+        start = (end.astimezone(ZoneInfo(zone)) - timedelta(days=days)).astimezone(UTC)
+        rows += [
+            (f"exactly {days} days before the cut-off", start, True),
+            (f"{days} days and a second before the cut-off", start - second, False),
+        ]
     frame = Frame.of(
-        {"row": _STRING, "ts": _INSTANT}, [{"row": name, "ts": ts} for name, ts in instants.items()]
+        {"row": _BIGINT, "ts": _INSTANT}, [{"row": i, "ts": ts} for i, (_, ts, _) in enumerate(rows)]
     )
     body = (
         f"from datetime import UTC, datetime\nspark.conf.set('spark.sql.session.timeZone', {zone!r})\n"
         f"as_of = datetime.fromisoformat({end.isoformat()!r})\n"
-        "result = sorted(row['row'] for row in (CALL).collect())"
+        f"kept = [row['row'] for row in (CALL).collect()]\n"
+        f"result = [kept.count(i) == 1 for i in range({len(rows)})]"
     )
     code = _code(candidate, body, df="frames['events']", time='"ts"', as_of="as_of", days=str(days))
-    window = f"[{start}, {end})" if start else f"all before {end}"
-    return Proof(
-        Probe("window", code, {"events": frame}),
-        sorted(expected),
-        f"rows around {window} with calendar days of {zone}",
+    inputs = tuple(
+        f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows
     )
+    return Proof(Probe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
 
 
 def _clock_changes(zone: str) -> list[datetime]:
@@ -156,30 +160,29 @@ def _clock_changes(zone: str) -> list[datetime]:
 
 
 def _latest(candidate: Candidate) -> Proof:
-    """The newest row of each key, one row even where two are equally new; all columns kept."""
+    """The newest row of each key, one row even where two are equally new."""
     start = datetime(2024, 1, 1, tzinfo=UTC)
-    rows = [
-        ("a", 1, 5, "old"),
-        ("a", 1, 9, "new"),
-        ("a", 2, 1, "only"),
-        ("b", 1, 3, "late"),
-        ("b", 1, 2, "early"),
-    ]
-    tied = [("c", 1, 4, "tied"), ("c", 1, 4, "tied")]
+    keys = {
+        "an older row": [(5, "old"), (9, "new")],
+        "one row": [(1, "only")],
+        "the newest row first": [(3, "late"), (2, "early")],
+        "two equally new rows": [(4, "tied"), (4, "tied")],
+    }
     frame = Frame.of(
         {"k": _STRING, "n": _BIGINT, "ts": _INSTANT, "v": _STRING},
-        [{"k": k, "n": n, "ts": start + timedelta(days=d), "v": v} for k, n, d, v in [*rows, *tied]],
+        [
+            {"k": key, "n": 1, "ts": start + timedelta(days=day), "v": value}
+            for key, states in keys.items()
+            for day, value in states
+        ],
     )
-    expected = sorted(
-        [["a", "1", "new"], ["a", "2", "only"], ["b", "1", "late"], ["c", "1", "tied"]], key=repr
+    body = (
+        "rows = (CALL).select('k', 'n', 'v').collect()\n"
+        f"result = [[row.v for row in rows if row.k == key] for key in {list(keys)!r}]"
     )
-    body = "result = plain((CALL).select('k', 'n', 'v').collect())"
     code = _code(candidate, body, df="frames['states']", keys='["k", "n"]', order='"ts"')
-    return Proof(
-        Probe("latest", code, {"states": frame}),
-        expected,
-        "keys with an older row, with a single row, and with two equally new rows",
-    )
+    inputs = tuple(f"a key with {name}" for name in keys)
+    return Proof(Probe("latest", code, {"states": frame}), [["new"], ["only"], ["late"], ["tied"]], inputs)
 
 
 _NUMBERS = Frame.of(
@@ -198,21 +201,18 @@ def _rows(frame: Frame, keep: slice = slice(None)) -> list[list[Any]]:
 
 
 def _read(candidate: Candidate, form: str) -> Proof:
-    if form == "table":
-        setup = "frames['rows'].createOrReplaceTempView('palmette_probe')\nplace = 'palmette_probe'"
-    else:
-        header = ".option('header', True)" if form == "csv" else ""
-        setup = (
-            f"place = tempfile.mkdtemp() + '/rows'\nframes['rows'].write.format({form!r}){header}.save(place)"
-        )
-    body = f"{setup}\nresult = plain((CALL).select('id', 'name', 'day').collect())"
+    body = (
+        f"place = tempfile.mkdtemp() + '/rows'\nframes['rows'].write.format({form!r}).save(place)\n"
+        "result = [plain((CALL).select('id', 'name', 'day').collect())]"
+    )
     code = _code(candidate, body, spark="spark", path="place", format=repr(form))
-    what = "a table of the catalogue" if form == "table" else f"a folder of {form} files"
-    return Proof(Probe(f"read-{form}", code, {"rows": _NUMBERS}), _rows(_NUMBERS), what)
+    return Proof(
+        Probe(f"read-{form}", code, {"rows": _NUMBERS}), [_rows(_NUMBERS)], (f"a folder of {form} files",)
+    )
 
 
 def _write(candidate: Candidate, setting: Setting) -> Proof:
-    """Writing twice is writing once; other partitions stay; without partitions, what was there is replaced."""
+    """Writing twice is writing once; other partitions stay; without them, what was there is replaced."""
     form = setting.output_format
     if form == "table":
         place, read = "place = 'palmette_probe_' + str(abs(hash(tempfile.mkdtemp())))", "spark.table(place)"
@@ -230,54 +230,42 @@ def _write(candidate: Candidate, setting: Setting) -> Proof:
     everything = _rows(_NUMBERS)
     last = sorted([*_rows(_NUMBERS, slice(0, 1)), *_rows(_NUMBERS, slice(1, 2))], key=repr)
     expected = [everything, everything, last if setting.partitioned else _rows(_NUMBERS, slice(1, 2))]
-    about = (
-        "writing three rows on two days, the same again, then one row of the second day (first day must stay)"
+    last_words = (
+        "rows of the second day, which leave the first as it was"
         if setting.partitioned
-        else "writing three rows, the same again, then one row alone (nothing else must be left)"
+        else "one row in place of all others"
     )
+    inputs = ("writing three rows of two days", "writing the same rows again", f"then writing {last_words}")
     code = _code(candidate, body, df="rows", destination="place", partition='"day"')
-    return Proof(Probe("write", code, {"rows": _NUMBERS}), expected, about)
+    return Proof(Probe("write", code, {"rows": _NUMBERS}), expected, inputs)
 
 
 def _load_config(candidate: Candidate, setting: Setting) -> Proof:
+    """The object that the accessors of the configuration are written for."""
     assert setting.config is not None
     class_name = setting.config.class_name.rpartition(":")[2] or "dict"
-    facts = {fact: expression for fact, expression in setting.config.accessors.items() if fact != "partition"}
-    values = "{" + ", ".join(f"{fact!r}: str({expression})" for fact, expression in facts.items()) + "}"
+    facts = [
+        fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"
+    ]
+    values = ", ".join(f"str({setting.config.accessors[fact]})" for fact in facts)
     body = (
-        f"place = Path(tempfile.mkdtemp()) / 'view.yaml'\nplace.write_text({setting.config.file.text!r}, encoding='utf-8')\n"
-        f"config = CALL\nresult = [type(config).__qualname__, {values}]"
+        f"place = Path(tempfile.mkdtemp()) / 'view.yaml'\n"
+        f"place.write_text({setting.config.file.text!r}, encoding='utf-8')\n"
+        f"config = CALL\nresult = [type(config).__qualname__, *(str(Path(value)) for value in [{values}])]"
     )
-    return Proof(
-        Probe("config", _code(candidate, body, path="str(place)"), {}),
-        [class_name, _facts(setting.config)],
-        "the view's own configuration",
-    )
-
-
-def _facts(config: Config) -> Mapping[str, Any]:
-    import yaml
-
-    document = yaml.safe_load(config.file.text)
-    found: dict[str, Any] = {}
-    for fact in config.accessors:
-        if fact != "partition":
-            value = document
-            for key in config.places.get(fact, ()):
-                value = value[key]
-            found[fact] = str(value)
-    return found
+    document = yaml.safe_load(setting.config.file.text)
+    expected = [str(Path(str(reduce(getitem, setting.config.places[fact], document)))) for fact in facts]
+    inputs = ("the class of the view's own configuration", *(f"its {fact}" for fact in facts))
+    return Proof(Probe("config", _code(candidate, body, path="str(place)")), [class_name, *expected], inputs)
 
 
 def _session(candidate: Candidate) -> Proof:
-    body = (
-        "session = CALL\nresult = [session.range(3).count(), session.sql('SELECT 1 AS one').collect()[0].one]"
-    )
-    return Proof(
-        Probe("session", _code(candidate, body, app_name='"probe"'), {}),
-        [3, 1],
-        "a session for a job named 'probe'",
-    )
+    body = "session = CALL\nresult = [session.range(3).count()]"
+    return Proof(Probe("session", _code(candidate, body, app_name='"probe"')), [3], ("counting three rows",))
+
+
+def _null(value: object) -> str:
+    return "null" if value is None else str(value)
 
 
 def _lasting(error: str) -> str:
@@ -290,9 +278,12 @@ def _same(value: Any, expected: Any) -> bool:
         return abs(value - expected) <= 1e-9 * max(1.0, abs(expected))
     if isinstance(expected, list | tuple) and isinstance(value, list):
         return len(value) == len(expected) and all(_same(a, b) for a, b in zip(value, expected, strict=True))
-    if isinstance(expected, Mapping) and isinstance(value, Mapping):
-        return value.keys() == expected.keys() and all(_same(value[key], expected[key]) for key in expected)
     return type(value) is type(expected) and value == expected
+
+
+def _tried(inputs: tuple[str, ...]) -> str:
+    text = ", ".join(inputs)
+    return text if len(text) <= 200 else text[:197] + "..."
 
 
 def _short(value: Any) -> str:
