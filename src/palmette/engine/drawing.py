@@ -1,7 +1,7 @@
 """Topologies as pictures: Mermaid text for documents, and SVG without a browser.
 
-The SVG is a layered drawing: every actor stands one row below the nearest actor that leads to it. Edges to the
-next row go straight down, between neighbours straight across; all others go round by the side, each in a lane.
+The SVG is a layered drawing: every actor stands one row below the nearest actor that leads to it. Edges to
+the next row go straight down, between neighbours straight across; all others go round by the side, in lanes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _STYLE = """
   text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2933; text-anchor: middle }
   .name { font-weight: 600 } .small { font-size: 11px; fill: #52606d }
   .box { fill: #f7f9fb; stroke: #7b8794; stroke-width: 1.2 } .end { fill: #e9f5ec; stroke: #3c8d5a }
-  .edge { fill: none; stroke: #52606d; stroke-width: 1.3; stroke-linejoin: round } .back { stroke: #b7791f; stroke-dasharray: 5 3 }
+  .edge { fill: none; stroke: #52606d; stroke-width: 1.3; stroke-linejoin: round }
+  .back { stroke: #b7791f; stroke-dasharray: 5 3 }
   .entry { stroke: #2b6cb0 } .mark { fill: #2b6cb0 } .done { fill: #3c8d5a }
 """
 
@@ -160,7 +161,7 @@ def _edges(topology: Topology, places: dict[str, _Place], right: float) -> list[
                 lane += 1
                 path = _round(a, b, right, lane)
             kind = 'class="edge" marker-end="url(#on)"'
-            if b.row <= a.row:
+            if b.row < a.row or (b.row == a.row and b.x < a.x):
                 kind = 'class="edge back" marker-end="url(#again)"'
             parts.append(f'<path {kind} d="{path}"/>')
     return parts
@@ -178,7 +179,7 @@ def _across(a: _Place, b: _Place) -> str:
 
 
 def _round(a: _Place, b: _Place, right: float, lane: int) -> str:
-    """Out of one box, along a lane, into the other; below and above boxes where others stand further right."""
+    """Out of one box, along a lane, into the other; under and over boxes where others stand in the way."""
     x, step = right + 8 + lane * LANE, lane % 3 * 6
     if a.x + WIDTH >= right - 1:
         y = a.y + HEIGHT / 2 + 6 + step

@@ -156,9 +156,13 @@ class ActorReused(Model):
     actor: str
 
 
+Asker = Literal["planner", "actor", "approval"]
+
+
 class HumanAsked(Model):
     kind: Literal["human_asked"] = "human_asked"
     question: str
+    by: Asker
     actor: str = ""
     """Whom the question is about."""
 
@@ -168,6 +172,7 @@ class HumanAnswered(Model):
     question: str
     answer: str | None
     """None: help is not available."""
+    by: Asker
     actor: str = ""
 
 

@@ -52,7 +52,7 @@ class Executor:
                 )
             )
             if decision.question:
-                self._recorder.ask(self._setup.human, decision.question)
+                self._recorder.ask(self._setup.human, decision.question, "planner")
                 self.absorb_edits()
             elif decision.next == END:
                 return
@@ -84,8 +84,11 @@ class Executor:
             implicated=self._implicated,
         )
 
-    def absorb_edits(self) -> None:
-        """Makes new versions of what a person edited, and completes working copies that a crash cut short."""
+    def absorb_edits(self) -> bool:
+        """Makes new versions of what a person edited, and completes working copies that a crash cut short.
+
+        Gives whether anything was edited.
+        """
         edited: dict[str, str] = {}
         for name, version in self._recorder.state.artefacts.items():
             if not self._store.is_published(name, version.digest):
@@ -97,6 +100,7 @@ class Executor:
         rank = {self._setup.actors[actor].produces: index for index, actor in enumerate(self._wiring.order)}
         for name in sorted(edited, key=lambda name: rank.get(name, -1)):
             self._absorb(name, edited[name])
+        return bool(edited)
 
     def supply(self, given: dict[str, str]) -> None:
         """Takes over given artefacts whose source has changed since the run began."""
@@ -114,23 +118,21 @@ class Executor:
 
     def _is_approved(self, name: str, state: RunState) -> bool:
         """Whether a person agreed, where the policy asks; False after an edit, which needs a new decision."""
-        key = self._wiring.key(name, self._wiring.present(name, state.digests))
-        if {name, self._setup.actors[name].produces}.isdisjoint(self._setup.approve) or (
-            name,
-            key,
-        ) in state.approved:
+        inputs = self._wiring.present(name, state.digests)
+        key = self._wiring.key(name, inputs)
+        asked_for = {name, self._setup.actors[name].produces}.intersection(self._setup.approve)
+        if not asked_for or (name, key) in state.approved:
             return True
-        inputs = ", ".join(f"artefacts/{artefact}" for artefact in self._wiring.present(name, state.digests))
-        answer = self._recorder.ask(
-            self._setup.human, f"May {name} run? Its inputs are in {inputs}. (yes/no)"
-        )
-        self.absorb_edits()
+        folders = ", ".join(f"artefacts/{artefact}" for artefact in inputs)
+        question = f"May {name} run? Its inputs are in {folders}. (yes/no)"
+        answer = self._recorder.ask(self._setup.human, question, "approval", name)
+        if self.absorb_edits():
+            return False
         if (answer or "").strip().casefold() not in {"y", "yes"}:
             said = f"the answer was {answer!r}" if answer else "nobody is there to ask"
             raise RunStopped(f"{name} needs a person's approval, and {said}.", code="not-approved")
-        now = self._wiring.key(name, self._wiring.present(name, self._recorder.state.digests))
-        self._recorder.record(e.Approved(actor=name, key=now))
-        return now == key
+        self._recorder.record(e.Approved(actor=name, key=key))
+        return True
 
     def _is_fresh(self, name: str, state: RunState) -> bool:
         """Whether the last success had exactly the current inputs, and nothing else is asked of the actor."""

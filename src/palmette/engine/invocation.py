@@ -290,7 +290,7 @@ class Invoker:
             evidence=order.evidence,
             attempts=past,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
-            ask=lambda question: self._recorder.ask(self._setup.human, question, name),
+            ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
             progress=lambda message: self._recorder.progress(name, message),
         )
 

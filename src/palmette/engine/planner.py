@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from palmette.engine.actor import Actor, Violation
 from palmette.engine.state import RunState
-from palmette.engine.topology import END, STOP, Topology
+from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring
 
 
@@ -49,8 +49,26 @@ class Situation:
     """Asks an actor whether its current output could have caused a violation, and what to do differently."""
 
     def way(self, target: str) -> tuple[str, ...]:
-        """The shortest permitted way to an actor that passes ready actors only; empty when there is none."""
-        return shortest_way(self.permitted, target, lambda name: self.topology.actors[name].next, self.ready)
+        """The shortest permitted way from here to an actor, the actor included; empty when there is none.
+
+        On the way every actor has its inputs: they exist now, or somebody passed before makes them.
+        """
+        lacking = {
+            name: frozenset(self.wiring.missing(name, self.state.digests)) for name in self.topology.actors
+        }
+        ways: deque[tuple[str, ...]] = deque([()])
+        seen: set[tuple[str, frozenset[str]]] = set()
+        while ways:
+            way = ways.popleft()
+            if way and way[-1] == target:
+                return way
+            made = frozenset(self.actors[name].produces for name in way).difference(self.state.artefacts)
+            edges = (*self.topology.actors[way[-1]].next, *self.topology.start) if way else self.permitted
+            for name in edges:
+                if name in lacking and lacking[name] <= made and (name, made) not in seen:
+                    seen.add((name, made))
+                    ways.append((*way, name))
+        return ()
 
 
 class Planner(Protocol):
@@ -58,21 +76,3 @@ class Planner(Protocol):
 
     def decide(self, situation: Situation) -> Decision:
         """The next step: a function of the situation alone, so that a resumed run goes on as it would."""
-
-
-def shortest_way(
-    starts: Iterable[str], target: str, following: Callable[[str], Iterable[str]], passable: Iterable[str]
-) -> tuple[str, ...]:
-    """The fewest steps from any start to the target, both included; ties by the given order."""
-    allowed = {*passable, target} - {END, STOP}
-    ways: deque[tuple[str, ...]] = deque((name,) for name in starts if name in allowed)
-    seen = {way[-1] for way in ways}
-    while ways:
-        way = ways.popleft()
-        if way[-1] == target:
-            return way
-        for name in following(way[-1]):
-            if name in allowed and name not in seen:
-                seen.add(name)
-                ways.append((*way, name))
-    return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from palmette.engine.events import BudgetReached, Event, HumanAnswered, HumanAsked, Spend
+from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked, Spend
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.setup import Observer, Setup
@@ -46,15 +46,15 @@ class Recorder:
             before, self._counted = self._counted, self._spend()
             return self._counted.minus(before)
 
-    def ask(self, human: Human, question: str, actor: str = "") -> str | None:
+    def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:
         """Asks the human, one question at a time; what an actor was answered before is not asked again."""
         with self._guard:
             known = self.state.answers.get((actor, question))
             if known is not None:
                 return known
-            self.record(HumanAsked(question=question, actor=actor))
+            self.record(HumanAsked(question=question, by=by, actor=actor))
             answer = human.ask(question)
-            self.record(HumanAnswered(question=question, answer=answer, actor=actor))
+            self.record(HumanAnswered(question=question, answer=answer, by=by, actor=actor))
             return answer
 
     def progress(self, actor: str, message: str) -> None:

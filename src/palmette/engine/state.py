@@ -199,9 +199,10 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
                 _update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), position=event.actor
             )
         case e.HumanAnswered():
-            if not event.actor:
+            if event.by == "planner":
                 return replace(state, answer=event)
-            return replace(state, answers={**state.answers, (event.actor, event.question): event.answer})
+            known = {(event.actor, event.question): event.answer} if event.by == "actor" else {}
+            return replace(state, answers={**state.answers, **known})
         case e.Approved():
             return replace(state, approved=state.approved | {(event.actor, event.key)})
         case e.BudgetReached():

@@ -34,10 +34,13 @@ class OfflinePlanner:
         """Whether a failure stands: nothing that it depends on has changed, or is about to."""
         if name in situation.fresh or name in situation.state.pending:
             return False
-        digests = situation.state.digests
-        upstream = situation.wiring.lineage(name)
-        unchanged = failure.key == situation.wiring.key(name, situation.wiring.present(name, digests))
-        return unchanged and situation.state.pending.keys().isdisjoint(upstream)
+        wiring = situation.wiring
+        if failure.key != wiring.key(name, wiring.present(name, situation.state.digests)):
+            return False
+        upstream = [other for other in wiring.lineage(name) if name not in wiring.lineage(other)]
+        return situation.fresh.issuperset(upstream) and situation.state.pending.keys().isdisjoint(
+            wiring.lineage(name)
+        )
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
         for suspect in (*situation.wiring.lineage(name), name):
@@ -45,14 +48,11 @@ class OfflinePlanner:
                 violation: text
                 for violation in failure.violations
                 if (suspect, violation.code, violation.subject) not in situation.state.sent_back
-                and (text := self._implicated(situation, suspect, violation))
+                and (text := situation.implicated(suspect, violation))
             }
-            if advice:
+            if advice and situation.way(suspect):
                 return self._send_back(situation, name, suspect, advice)
         return self._ask(situation, name, failure)
-
-    def _implicated(self, situation: Situation, suspect: str, violation: Violation) -> str | None:
-        return situation.implicated(suspect, violation)
 
     def _send_back(
         self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]
@@ -99,7 +99,7 @@ class OfflinePlanner:
     def _advance(self, situation: Situation) -> Decision:
         stale = [name for name in self._wanted(situation) if name not in situation.fresh]
         for name in stale:
-            if name in situation.ready and situation.way(name):
+            if situation.way(name):
                 return self._go(situation, name)
         if stale:
             missing = {

@@ -21,7 +21,7 @@ class SequentialPlanner:
                     STOP, diagnosis=f"{name} failed, and a fixed order has no answer to that: {what}"
                 )
             way = situation.way(name)
-            if not way or name not in situation.ready:
+            if not way:
                 return Decision(
                     STOP, diagnosis=f"{name} comes next in the file, but no permitted way leads to it."
                 )
