@@ -1,0 +1,85 @@
+"""Cut-offs worth trying, and instants as values of a table's time columns."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wall
+from palmette.features.spec.dfr import Column
+
+YEAR = 2024
+
+
+class CutOffs(NamedTuple):
+    """Instants at which features are computed."""
+
+    plain: datetime
+    """An ordinary afternoon (a midnight where cut-offs are ends of days)."""
+    spring: datetime
+    """Midnight soon after the clock was changed (any midnight in a zone without)."""
+    autumn: datetime
+    leap: datetime
+    """Midnight after 29 February."""
+    year: datetime
+    """Midnight of New Year."""
+
+
+def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
+    """`midnights`: only ends of days will do."""
+    changes = clock_changes(zone)
+    first, last = (changes[0], changes[-1]) if changes else (date(YEAR, 3, 31), date(YEAR, 10, 27))
+    plain = midnight(date(YEAR, 5, 17), zone) if midnights else at_wall(datetime(YEAR, 5, 17, 14, 30, 5), zone)  # noqa: DTZ001
+    return CutOffs(plain, *(midnight(day, zone) for day in (
+        first + timedelta(days=2), last + timedelta(days=2), date(YEAR, 3, 1), date(YEAR, 1, 1))))
+
+
+def clock_changes(zone: ZoneInfo) -> list[date]:
+    """Days of the year that do not have 24 hours."""
+    days = [date(YEAR, 1, 1) + timedelta(days=i) for i in range(366)]
+    return [day for day in days
+            if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
+
+
+def resolution(column: Column) -> timedelta:
+    """The smallest step of a time column."""
+    if column.type.parsed.name == "date":
+        return timedelta(days=1)
+    return {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}.get(column.unit or "", timedelta(microseconds=1))
+
+
+def as_value(instant: datetime | None, column: Column, zone: ZoneInfo) -> Any:
+    """An instant as the column holds it: at its resolution, rounded down."""
+    if instant is None:
+        return None
+    kind = column.type.parsed
+    match kind.name:
+        case "timestamp":
+            return instant.astimezone(UTC)
+        case "timestamp_ntz":
+            return wall(instant, zone)
+        case "date":
+            return day_of(instant, zone)
+        case "string":
+            return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        case _ if kind.is_integer:
+            return micros(instant) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
+        case _:
+            return None
+
+
+def partition_value(instant: datetime | None, column: Column) -> Any:
+    """The UTC day of an instant, in the partition column's type."""
+    if instant is None:
+        return None
+    day = instant.astimezone(UTC).date()
+    match column.type.parsed.name:
+        case "date":
+            return day
+        case "string":
+            return day.isoformat()
+        case "timestamp":
+            return datetime.combine(day, time(), UTC)
+        case _:
+            return int(day.strftime("%Y%m%d"))

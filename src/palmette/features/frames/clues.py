@@ -1,0 +1,180 @@
+"""What a view's expressions say about the values that matter: literals, patterns, JSON paths, separators, by column.
+
+A column that a step computes passes what is known about it on to the columns that it is computed from, so that a
+condition on a category finds the raw values that lead to it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from palmette.features.spec import fsc
+from palmette.features.spec.view import View
+
+Literal = str | int | float | bool
+
+
+@dataclass
+class Clues:
+    """By column name, over all tables; names that steps and joins give count as names of their own."""
+
+    literals: dict[str, list[Literal]] = field(default_factory=lambda: defaultdict(list))
+    """Values that the column is compared with, or that stand in an expression with it."""
+    patterns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Java regular expressions that it is matched with."""
+    likes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    separators: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    json_paths: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    formats: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Date patterns that it is read by."""
+    numbers: set[str] = field(default_factory=set)
+    """Text columns that are converted to something else."""
+    bases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Derived column to the columns that it is made from."""
+
+    def closed(self) -> Clues:
+        """What is known of derived columns, passed on to those they come from."""
+        for _ in range(len(self.bases)):
+            for name, bases in self.bases.items():
+                for base in bases - {name}:
+                    _extend(self.literals[base], self.literals[name])
+                    _extend(self.likes[base], self.likes[name])
+                    _extend(self.patterns[base], self.patterns[name])
+                    if name in self.numbers:
+                        self.numbers.add(base)
+        return self
+
+
+def _extend(target: list[Any], values: Iterable[Any]) -> None:
+    target += [value for value in values if value not in target]
+
+
+def clues_of(view: View) -> Clues:
+    """Reads all steps, conditions and computations of the view."""
+    clues = Clues()
+    for source in view.sources:
+        for step in (*source.early, *source.late):
+            _step(clues, step)
+    for feature in view.features:
+        computation = feature.computation
+        if isinstance(computation, fsc.Aggregate):
+            for text in (computation.of, computation.where, computation.weight):
+                _read(clues, text)
+        elif isinstance(computation, fsc.Expression):
+            _read(clues, computation.sql)
+            _read(clues, computation.where)
+    if view.spine is not None:
+        _read(clues, view.spine.where)
+    return clues.closed()
+
+
+def _step(clues: Clues, step: fsc.Step) -> None:
+    match step:
+        case fsc.FilterStep():
+            _read(clues, step.filter)
+        case fsc.ComputeStep():
+            for name, text in step.compute.items():
+                clues.bases[name] |= _read(clues, text)
+        case fsc.ReplaceStep():
+            _extend(clues.literals[step.replace.column], step.replace.values)
+        case fsc.ConvertStep():
+            clues.numbers.add(step.convert.column)
+            if step.convert.format:
+                _extend(clues.formats[step.convert.column], [step.convert.format])
+        case fsc.CategoriseStep():
+            _categorise(clues, step.categorise)
+        case fsc.ExtractStep():
+            _extract(clues, step.extract)
+        case fsc.JoinStep():
+            if isinstance(step.join.columns, dict):
+                for new, there in step.join.columns.items():
+                    clues.bases[new].add(there)
+        case fsc.PreviousStep():
+            clues.bases[step.previous.column] |= _read(clues, step.previous.of)
+        case _:
+            pass
+
+
+def _categorise(clues: Clues, rule: fsc.Categorise) -> None:
+    for case in rule.cases:
+        clues.bases[rule.column] |= _read(clues, case.when)
+    if rule.of is not None:
+        names = _read(clues, rule.of)
+        clues.bases[rule.column] |= names
+        for name in names:
+            _extend(clues.literals[name], rule.buckets)
+
+
+def _extract(clues: Clues, rule: fsc.Extract) -> None:
+    if rule.column != rule.of:
+        clues.bases[rule.column].add(rule.of)
+    if rule.split is not None:
+        _extend(clues.separators[rule.of], [rule.split.by])
+    if rule.regex is not None:
+        _extend(clues.patterns[rule.of], [rule.regex.pattern])
+    if rule.json_field is not None:
+        _extend(clues.json_paths[rule.of], [rule.json_field])
+
+
+def _read(clues: Clues, text: str | None) -> set[str]:
+    """Notes what an expression says; returns the columns that it names."""
+    if text is None:
+        return set()
+    try:
+        tree = parse_one(text, dialect="spark")
+    except SqlglotError:
+        return set()
+    for node in tree.walk():
+        match node:
+            case exp.Like() | exp.ILike():
+                _note(clues.likes, node.this, node.expression)
+            case exp.RegexpLike() | exp.RegexpExtract() | exp.RegexpReplace():
+                _note(clues.patterns, node.this, node.expression)
+            case exp.JSONExtractScalar() | exp.JSONExtract():
+                path = ".".join(key.name for key in node.expression.find_all(exp.JSONPathKey))
+                for name in _names(node.this):
+                    _extend(clues.json_paths[name], [path])
+            case exp.Cast() | exp.TryCast():
+                clues.numbers |= _names(node.this)
+            case exp.Predicate() | exp.Func() | exp.Binary() | exp.If():
+                for name in _names(node):
+                    _extend(clues.literals[name], _own_literals(node))
+            case _:
+                pass
+    return _names(tree)
+
+
+def _note(target: dict[str, list[str]], subject: Any, pattern: Any) -> None:
+    if isinstance(pattern, exp.Literal) and pattern.is_string:
+        for name in _names(subject):
+            _extend(target[name], [pattern.this])
+
+
+def _names(node: Any) -> set[str]:
+    return {column.name for column in node.find_all(exp.Column)}
+
+
+def _own_literals(node: Any) -> Iterator[Literal]:
+    """Literals directly under a node, a minus sign, a bracket or a list."""
+    for child in node.iter_expressions():
+        match child:
+            case exp.Literal():
+                yield child.this if child.is_string else _number(child.this)
+            case exp.Neg() if isinstance(child.this, exp.Literal) and not child.this.is_string:
+                yield -_number(child.this.this)
+            case exp.Boolean():
+                yield bool(child.this)
+            case exp.Paren() | exp.Tuple():
+                yield from _own_literals(child)
+            case _:
+                pass
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)

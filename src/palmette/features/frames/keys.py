@@ -1,0 +1,109 @@
+"""Which columns of which tables hold the same keys, so that rows made for one entity find each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.fsc import Aggregate, Expression, JoinStep, Lookup
+from palmette.features.spec.view import View, ViewSource
+
+
+class Place(NamedTuple):
+    table: str
+    column: str
+
+
+GRAIN = ""
+"""The table of a place that is a key of the grain."""
+
+
+def links_of(view: View) -> dict[Place, Place]:
+    """Every linked column to the representative of its link; the grain's keys are places of the table ''."""
+    parents: dict[Place, Place] = {}
+
+    def root(place: Place) -> Place:
+        while parents.setdefault(place, place) != place:
+            place = parents[place]
+        return place
+
+    for one, other in _links(view):
+        first, second = sorted((root(one), root(other)))
+        parents[second] = first
+    return {place: root(place) for place in list(parents)}
+
+
+def _links(view: View) -> Iterator[tuple[Place, Place]]:
+    for key in view.grain:
+        yield Place(GRAIN, key), Place(GRAIN, key)
+        if view.spine is not None:
+            yield Place(GRAIN, key), Place(view.spine.table, key)
+    for source in view.sources:
+        yield from _source_links(view, source)
+    for feature in view.features:
+        if isinstance(feature.computation, Lookup):
+            table = view.tables[feature.computation.table]
+            for here, there in _pairs(feature.computation.on or table.keys).items():
+                yield Place(GRAIN, here), Place(table.name, there)
+
+
+def _source_links(view: View, source: ViewSource) -> Iterator[tuple[Place, Place]]:
+    origins = {name: Place(source.table.name, name) for name in source.table_schema}
+    for step in (*source.early, *source.late):
+        if isinstance(step, JoinStep):
+            for here, there in _pairs(step.join.on).items():
+                if here in origins:
+                    yield origins[here], Place(step.join.table, there)
+            for new, there in _pairs(step.join.columns).items():
+                origins[new] = Place(step.join.table, there)
+    for feature in view.features:
+        computation = feature.computation
+        if isinstance(computation, Aggregate | Expression) and computation.source == source.name:
+            for key in computation.by or view.grain:
+                if key in origins:
+                    yield Place(GRAIN, key), origins[key]
+
+
+def _pairs(columns: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
+    return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
+
+
+class KeyRing:
+    """Gives the value of a linked column for the number of an entity."""
+
+    def __init__(self, view: View) -> None:
+        self.links = links_of(view)
+        self.texts: dict[Place, bool] = {}
+        """By link: whether all its columns hold text, so that keys need not look like numbers."""
+        for place, link in self.links.items():
+            if place.table:
+                column = view.tables[place.table].column(place.column)
+                is_text = column is not None and column.type.parsed.name == "string"
+                self.texts[link] = self.texts.get(link, True) and is_text
+
+    def link(self, table: Table, column: str) -> Place | None:
+        return self.links.get(Place(table.name, column))
+
+    def value(self, link: Place, column: Column, number: int) -> Any:
+        """The key number `number` (from 0) as a value of the column."""
+        if column.values:
+            return column.values[number % len(column.values)]
+        kind = column.type.parsed
+        match kind.name:
+            case "string":
+                return f"{link.column[:1]}{number + 1}" if self.texts.get(link) else str(number + 1)
+            case "boolean":
+                return number % 2 == 0
+            case "date":
+                return date(2020, 1, 1) + timedelta(days=number)
+            case "timestamp":
+                return datetime(2020, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+            case "decimal":
+                return Decimal(number + 1).quantize(Decimal(1).scaleb(-kind.scale))
+            case "float" | "double":
+                return float(number + 1)
+            case _:
+                return (number + 1) % 127 if kind.name == "tinyint" else number + 1

@@ -1,0 +1,208 @@
+"""The values that a column can take in a frame: legal for the registry, and chosen to provoke mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from palmette.features.frames.clues import Clues, Literal
+from palmette.features.oracle.patterns import format_clock
+from palmette.features.spec.dfr import Column
+from palmette.features.spec.values import SparkType
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_DAYS = (date(2024, 2, 29), date(2023, 12, 31), date(2024, 1, 1), date(2024, 3, 31), date(2023, 6, 15))
+
+
+def palette(column: Column, clues: Clues) -> list[Any]:
+    """Values of the column that are not null, plain ones first, each once."""
+    kind = column.type.parsed
+    if column.values:
+        return [_typed(kind, value) for value in column.values]
+    return _legal(kind, [*_from_clues(column, kind, clues), *_usual(column, kind, clues)])
+
+
+def _legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if value is not None and _fits(kind, value) and not any(_same(value, other) for other in found):
+            found.append(value)
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _fits(kind: SparkType, value: Any) -> bool:
+    if kind.is_integer:
+        return isinstance(value, int) and -(1 << _BITS[kind.name] - 1) <= value < 1 << _BITS[kind.name] - 1
+    if kind.name == "decimal":
+        return isinstance(value, Decimal) and abs(value) < Decimal(10) ** (kind.precision - kind.scale)
+    return True
+
+
+def _typed(kind: SparkType, value: Literal) -> Any:
+    """A literal as a value of the type; None where it is none."""
+    try:
+        match kind.name:
+            case "string":
+                return value if isinstance(value, str) else None
+            case "boolean":
+                return value if isinstance(value, bool) else None
+            case "decimal":
+                return None if isinstance(value, bool) else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+            case "float" | "double":
+                return None if isinstance(value, bool) else float(value)
+            case "date":
+                return date.fromisoformat(value) if isinstance(value, str) else None
+            case "timestamp":
+                return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else None
+            case _ if kind.is_integer:
+                return None if isinstance(value, bool) else int(value)
+    except (ValueError, ArithmeticError):
+        pass
+    return None
+
+
+def _from_clues(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
+    """Values at, just below and just above the literals; text that fits and misses the patterns."""
+    literals = clues.literals.get(column.name, [])
+    if kind.name == "string":
+        return _texts(column.name, literals, clues)
+    values = [_typed(kind, value) for value in literals]
+    around: list[Any] = []
+    for value in values:
+        step = _step(kind)
+        around += [value, *([] if value is None or step is None else [value + step, value - step])]
+    return around
+
+
+def _step(kind: SparkType) -> Any:
+    """The smallest sensible difference between two values."""
+    if kind.is_integer:
+        return 1
+    match kind.name:
+        case "decimal":
+            return Decimal(1).scaleb(-kind.scale)
+        case "float" | "double":
+            return 0.5
+        case "date" | "timestamp":
+            return timedelta(days=1)
+        case _:
+            return None
+
+
+def _texts(name: str, literals: list[Literal], clues: Clues) -> list[str]:
+    words = [value for value in literals if isinstance(value, str)]
+    numbers = [str(value) for value in literals if not isinstance(value, str | bool)]
+    found = [text for pattern in clues.patterns.get(name, ()) if (text := example_of(pattern)) is not None]
+    found += [sample for pattern in clues.likes.get(name, ()) for sample in _like_examples(pattern)]
+    for separator in clues.separators.get(name, ()):
+        parts = [*words, *found, *numbers, "north", "south", "7"]
+        found += [separator.join(parts[i:i + 3]) for i in range(0, max(len(parts) - 2, 1))]
+        found += [f"solo{separator}", "solo", separator, f"a{separator}{separator}c"]
+    if paths := clues.json_paths.get(name):
+        return _documents(paths, [*words, *numbers])
+    for pattern in clues.formats.get(name, ()):
+        found += [format_clock(datetime(day.year, day.month, day.day, 13, 5, 9), timedelta(), pattern)  # noqa: DTZ001
+                  for day in _DAYS]
+    if name in clues.numbers and not clues.formats.get(name):
+        found += ["12", "3.5", "-4", "0", *numbers]
+    mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]
+    return [*words, *found, *numbers, *mixed]
+
+
+def _documents(paths: list[str], words: list[str]) -> list[str]:
+    """JSON objects that hold each word at each path; with the part null, missing, of another shape; and no JSON at all."""
+    documents = []
+    for word in [*words, "alpha", "beta"]:
+        document: dict[str, Any] = {}
+        for path in paths:
+            *outer, last = path.split(".")
+            place = document
+            for key in outer:
+                place = place.setdefault(key, {})
+            place[last] = int(word) if re.fullmatch(r"-?\d{1,9}", word) else word
+        documents.append(json.dumps(document))
+    *_, last = paths[0].split(".")
+    return [*documents, "{}", json.dumps({paths[0].split(".")[0]: None}), json.dumps({"unrelated": last}), "not json", ""]
+
+
+def _like_examples(pattern: str) -> list[str]:
+    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [pattern.strip("%_")[:-1]]
+
+
+def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
+    """What columns of the type usually hold, with the values that break things."""
+    match kind.name:
+        case "boolean":
+            return [True, False]
+        case "string":
+            special = any(column.name in known for known in (clues.json_paths, clues.formats))
+            plain = [] if special and column.name not in clues.formats else ["alpha", "beta", "gamma"]
+            return [*plain, "n/a", ""] if column.name in clues.numbers else [*plain, "Émile", " alpha", ""]
+        case "float" | "double":
+            return [1.0, 2.5, 0.0, -2.5, 0.1, 0.2, 1_000_000.25]
+        case "decimal":
+            whole = min(kind.precision - kind.scale, 7)
+            large = Decimal(10) ** whole - 1
+            cent = Decimal(1).scaleb(-kind.scale)
+            return [value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)] + [cent]
+        case "date":
+            return list(_DAYS)
+        case "timestamp":
+            return [datetime(day.year, day.month, day.day, 10, 30, tzinfo=UTC) for day in _DAYS]
+        case "timestamp_ntz":
+            return [datetime(day.year, day.month, day.day, 10, 30) for day in _DAYS]  # noqa: DTZ001
+        case "binary":
+            return [b"ab", b""]
+        case "array":
+            return _arrays(column, kind)
+        case "map":
+            assert kind.element is not None
+            return [{"a": value} for value in _usual(column, kind.element, clues)[:2]] + [{}]
+        case _:
+            return [3, 1, 0, -2, 7, 100, 100_000]
+
+
+def _arrays(column: Column, kind: SparkType) -> list[Any]:
+    assert kind.element is not None
+    element = kind.element
+    if not element.is_numeric:
+        return [["a", "b"], ["b"], []] if element.name == "string" else [[]]
+    number = {"decimal": Decimal, "float": float, "double": float}.get(element.name, int)
+    length = column.length or 3
+    vectors = [[number((i + shift) % 5 - shift) for i in range(length)] for shift in (0, 1, 2)]
+    return [*vectors, [number(0)] * length]
+
+
+def example_of(pattern: str) -> str | None:
+    """A text that a simple regular expression matches; None for one that is not simple."""
+    text = re.sub(r"\(\?[:i]\)?|\^|\$|\\b", "", pattern)
+    text = re.sub(r"\(\?<\w+>", "(", text)
+    for _ in range(10):
+        text, changed = re.subn(r"\(([^()|]*)(?:\|[^()]*)?\)(?![*+?{])", r"\1", text)
+        if not changed:
+            break
+    parts = []
+    for token, count in re.findall(r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", text.split("|")[0]):
+        times = int(match[1]) if (match := re.match(r"\{(\d+)", count)) else 1
+        parts.append(_sample(token) * times)
+    made = "".join(parts)
+    try:
+        return made if re.search(pattern, made) else None
+    except re.error:
+        return None
+
+
+def _sample(token: str) -> str:
+    if token.startswith("[") and not token.startswith("[^"):
+        inner = token[1:]
+        return _sample(inner[:2]) if inner[0] == "\\" else inner[0]
+    return {"\\d": "7", "\\w": "w", "\\s": " ", ".": "m", "\\D": "d", "\\S": "s", "\\W": "-"}.get(
+        token, token[1:] if token[0] == "\\" else "q" if token.startswith("[^") else token)
