@@ -71,39 +71,81 @@ def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
     takes_of = rule.of != "none"
     is_spread_share = function == "share" and aggregate.categories is not None
     if aggregate.of is not None and (not takes_of or is_spread_share):
-        yield _fault("of", "superfluous-parameter", f"{function!r} takes no `of`{' beside `categories`' * is_spread_share}.",
-                     "Leave it out, or put the condition into `where`.", aggregate.of)
+        yield _fault(
+            "of",
+            "superfluous-parameter",
+            f"{function!r} takes no `of`{' beside `categories`' * is_spread_share}.",
+            "Leave it out, or put the condition into `where`.",
+            aggregate.of,
+        )
     if aggregate.of is None and takes_of and rule.of != "optional" and not is_spread_share:
-        yield _fault("function", "missing-parameter", f"{function!r} needs `of`.", "Add the column or expression.", function)
-    given = {"order": aggregate.order, "k": aggregate.k, "p": aggregate.p, "approximate": aggregate.approximate or None,
-             "distinct": aggregate.distinct or None, "weight": aggregate.weight, "half_life": aggregate.half_life}
+        yield _fault(
+            "function",
+            "missing-parameter",
+            f"{function!r} needs `of`.",
+            "Add the column or expression.",
+            function,
+        )
+    given = {
+        "order": aggregate.order,
+        "k": aggregate.k,
+        "p": aggregate.p,
+        "approximate": aggregate.approximate or None,
+        "distinct": aggregate.distinct or None,
+        "weight": aggregate.weight,
+        "half_life": aggregate.half_life,
+    }
     for name, value in given.items():
         if value is not None and name not in rule.parameters:
             users = [other for other, its in _RULES.items() if name in its.parameters]
-            yield _fault(name, "superfluous-parameter", f"{function!r} takes no `{name}`; it belongs to {', '.join(users)}.",
-                         "Leave it out, or choose another function.", value)
+            yield _fault(
+                name,
+                "superfluous-parameter",
+                f"{function!r} takes no `{name}`; it belongs to {', '.join(users)}.",
+                "Leave it out, or choose another function.",
+                value,
+            )
     needed = _NEEDED.get(function)
     if needed and getattr(aggregate, needed) is None:
         yield _fault("function", "missing-parameter", f"{function!r} needs `{needed}`.", "Add it.", function)
     if function == "vector_weighted_mean" and (aggregate.weight is None) == (aggregate.half_life is None):
-        yield _fault("function", "weight-or-half-life", "'vector_weighted_mean' needs either `weight` or `half_life`.",
-                     "Give exactly one.", function)
+        yield _fault(
+            "function",
+            "weight-or-half-life",
+            "'vector_weighted_mean' needs either `weight` or `half_life`.",
+            "Give exactly one.",
+            function,
+        )
     if aggregate.categories is not None and function not in SPREADABLE:
-        yield _fault("categories", "superfluous-parameter",
-                     f"{function!r} cannot be spread over categories; {', '.join(SPREADABLE)} can.", "Leave them out.", function)
+        yield _fault(
+            "categories",
+            "superfluous-parameter",
+            f"{function!r} cannot be spread over categories; {', '.join(SPREADABLE)} can.",
+            "Leave them out.",
+            function,
+        )
 
 
 def type_fault(aggregate: Aggregate, kind: SparkType) -> AggregateFault | None:
     """What is wrong with the type of `of`, if anything."""
     wanted = _RULES[aggregate.function].of
     is_vector = kind.name == "array" and kind.element is not None and kind.element.is_numeric
-    words = {"numeric": (kind.is_numeric, "a number"), "condition": (kind == BOOLEAN, "a condition"),
-             "vector": (is_vector, "an array of numbers"), "single": (not kind.element, "a single value")}
+    words = {
+        "numeric": (kind.is_numeric, "a number"),
+        "condition": (kind == BOOLEAN, "a condition"),
+        "vector": (is_vector, "an array of numbers"),
+        "single": (not kind.element, "a single value"),
+    }
     fits, expected = words.get(wanted, (True, ""))
     if fits or kind.name == "null":
         return None
-    return _fault("of", "illegal-type", f"{aggregate.function!r} of {aggregate.of!r}, which is {kind}, not {expected}.",
-                  _remedy(aggregate.function, kind), aggregate.of)
+    return _fault(
+        "of",
+        "illegal-type",
+        f"{aggregate.function!r} of {aggregate.of!r}, which is {kind}, not {expected}.",
+        _remedy(aggregate.function, kind),
+        aggregate.of,
+    )
 
 
 def result_type(aggregate: Aggregate, of: SparkType | None) -> SparkType | None:
@@ -153,7 +195,11 @@ def _remedy(function: str, kind: SparkType) -> str:
     if kind == BOOLEAN and function in ("sum", "avg"):
         return "Use `share`, or `count` with `where`."
     if kind.element:
-        return "Use a vector function, or an element of it." if function not in ("share",) else "Write a condition."
+        return (
+            "Use a vector function, or an element of it."
+            if function not in ("share",)
+            else "Write a condition."
+        )
     return "Convert it first, or choose another function or column."
 
 

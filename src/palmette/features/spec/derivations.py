@@ -25,9 +25,14 @@ def derivation_order(features: Sequence[ResolvedFeature], scope: Scope) -> tuple
         if feature is None or name in done:
             return
         if name in path:
-            cycle = [*path[path.index(name):], name]
-            scope.findings.in_spec("derivation-cycle", f"Features are derived from each other in a circle: {' -> '.join(cycle)}.",
-                                   "Break it at one of them.", field=f"{by_name[cycle[0]].field}.derive", value=name)
+            cycle = [*path[path.index(name) :], name]
+            scope.findings.in_spec(
+                "derivation-cycle",
+                f"Features are derived from each other in a circle: {' -> '.join(cycle)}.",
+                "Break it at one of them.",
+                field=f"{by_name[cycle[0]].field}.derive",
+                value=name,
+            )
             return
         path.append(name)
         for used in feature.inputs:
@@ -43,7 +48,9 @@ def derivation_order(features: Sequence[ResolvedFeature], scope: Scope) -> tuple
 class Derivations:
     """Completes derived features, given everything that they may use."""
 
-    def __init__(self, scope: Scope, resolver: FeatureResolver, kept: Mapping[str, SparkType], broken: set[str]) -> None:
+    def __init__(
+        self, scope: Scope, resolver: FeatureResolver, kept: Mapping[str, SparkType], broken: set[str]
+    ) -> None:
         self.scope = scope
         self.resolver = resolver
         spine = scope.spec.spine
@@ -55,7 +62,9 @@ class Derivations:
         if spine is None:
             self.certain |= set(scope.grain)
 
-    def complete(self, features: Sequence[ResolvedFeature], order: Sequence[str]) -> dict[str, ResolvedFeature]:
+    def complete(
+        self, features: Sequence[ResolvedFeature], order: Sequence[str]
+    ) -> dict[str, ResolvedFeature]:
         """All features by name, the derived ones with their origins."""
         by_name = {feature.view.name: feature for feature in features}
         for name in order:
@@ -67,16 +76,26 @@ class Derivations:
                 self.certain.add(name)
         return by_name
 
-    def _derived(self, feature: ResolvedFeature, text: str, by_name: Mapping[str, ResolvedFeature]) -> ResolvedFeature:
+    def _derived(
+        self, feature: ResolvedFeature, text: str, by_name: Mapping[str, ResolvedFeature]
+    ) -> ResolvedFeature:
         field = f"{feature.field}.derive"
         later = {name for name in feature.inputs if name in by_name and name not in self.columns}
         checked = check(text, self.columns.types, known=self.columns.broken | later)
         self.scope.findings.in_expression(checked.faults, field)
-        reason = dtype_fault(feature.view.dtype, checked.type) if checked.type is not None and not checked.faults else None
+        reason = (
+            dtype_fault(feature.view.dtype, checked.type)
+            if checked.type is not None and not checked.faults
+            else None
+        )
         if reason is not None:
-            self.scope.findings.in_spec("dtype-mismatch", f"Feature {feature.view.name!r} has the dtype {feature.view.dtype}, "
-                                        f"but {reason}.", "Change the dtype, or round or cast in the expression.",
-                                        field=f"{feature.field}.dtype", value=str(feature.view.dtype))
+            self.scope.findings.in_spec(
+                "dtype-mismatch",
+                f"Feature {feature.view.name!r} has the dtype {feature.view.dtype}, but {reason}.",
+                "Change the dtype, or round or cast in the expression.",
+                field=f"{feature.field}.dtype",
+                value=str(feature.view.dtype),
+            )
         can_be_null = checked.tree is None or not never_null(checked.tree, self.certain)
         if not checked.faults:
             self.resolver.nullability(feature.view, feature.field, can_be_null)

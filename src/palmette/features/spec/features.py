@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palmette.features.spec.aggregates import (
-    NEVER_NULL, ORDERED, dtype_fault, parameter_faults, result_type, type_fault,
+    NEVER_NULL,
+    ORDERED,
+    dtype_fault,
+    parameter_faults,
+    result_type,
+    type_fault,
 )
 from palmette.features.spec.categories import spread, suffix
 from palmette.features.spec.expression_types import comparable
@@ -48,7 +53,9 @@ class FeatureResolver:
         self.scope = scope
         self.sources = sources
 
-    def report(self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()) -> None:
+    def report(
+        self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()
+    ) -> None:
         self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
@@ -62,7 +69,9 @@ class FeatureResolver:
         assert feature.derive is not None
         return self._derive(feature, feature.derive, field)
 
-    def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
+    def _aggregate(
+        self, feature: Feature, aggregate: Aggregate, path: str, field: str
+    ) -> list[ResolvedFeature]:
         before = self.scope.findings.count
         for part, fault in parameter_faults(aggregate):
             self.scope.findings.in_expression([fault], f"{path}.{part}")
@@ -73,12 +82,18 @@ class FeatureResolver:
             self._categories(aggregate.categories, source, f"{path}.categories")
             if self.scope.findings.count > before:
                 return []
-            return [found for one in spread(feature.name, aggregate, aggregate.categories)
-                    for found in self._single(_renamed(feature, one.name, one.label), one.aggregate, source, path, field)]
+            return [
+                found
+                for one in spread(feature.name, aggregate, aggregate.categories)
+                for found in self._single(
+                    _renamed(feature, one.name, one.label), one.aggregate, source, path, field
+                )
+            ]
         return self._single(feature, aggregate, source, path, field)
 
-    def _single(self, feature: Feature, aggregate: Aggregate, source: ResolvedSource, path: str,
-                field: str) -> list[ResolvedFeature]:
+    def _single(
+        self, feature: Feature, aggregate: Aggregate, source: ResolvedSource, path: str, field: str
+    ) -> list[ResolvedFeature]:
         columns = source.columns
         used: Origins = self._rows(aggregate, source, path)
         kind: SparkType | None = None
@@ -102,9 +117,13 @@ class FeatureResolver:
         filled = aggregate.model_copy(update={"by": self._by(aggregate, source, path), "order": order})
         self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
         can_be_null = aggregate.function not in NEVER_NULL
-        return [self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=can_be_null)]
+        return [
+            self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=can_be_null)
+        ]
 
-    def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
+    def _expression(
+        self, feature: Feature, expression: Expression, path: str, field: str
+    ) -> list[ResolvedFeature]:
         source = self.sources.get(expression.source, f"{path}.source")
         if source is None:
             return []
@@ -113,7 +132,9 @@ class FeatureResolver:
         filled = expression.model_copy(update={"by": self._by(expression, source, path)})
         self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
-        return [self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=not certain)]
+        return [
+            self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=not certain)
+        ]
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
         table = self.scope.table(lookup.table, f"{path}.table")
@@ -122,17 +143,33 @@ class FeatureResolver:
         there = Columns.of_table(table)
         kind = self.scope.column(lookup.column, there, f"{path}.column")
         if table.kind == "event":
-            self.report("lookup-of-events", f"{table.name!r} is an event table: it has no one row for a key.",
-                        "Use an aggregate, e.g. `last`.", f"{path}.table", table.name)
+            self.report(
+                "lookup-of-events",
+                f"{table.name!r} is an event table: it has no one row for a key.",
+                "Use an aggregate, e.g. `last`.",
+                f"{path}.table",
+                table.name,
+            )
         on = pairs(lookup.on) if lookup.on is not None else {key: key for key in table.keys}
         self._lookup_keys(lookup, on, there, path)
         missing = [key for key in table.keys if key not in on.values()]
         if missing:
-            self.report("lookup-not-on-keys", f"`on` leaves out {', '.join(map(repr, missing))} of the keys of {table.name!r}.",
-                        "Give a grain key for each key of the table.", f"{path}.on", table.name)
+            self.report(
+                "lookup-not-on-keys",
+                f"`on` leaves out {', '.join(map(repr, missing))} of the keys of {table.name!r}.",
+                "Give a grain key for each key of the table.",
+                f"{path}.on",
+                table.name,
+            )
         elif not table.keys_enforced:
-            self.report("keys-not-enforced", f"The keys of {table.name!r} may repeat (`keys_enforced: false`), so there may be "
-                        "several rows to take the value from.", "Use an aggregate with an order.", f"{path}.table", table.name)
+            self.report(
+                "keys-not-enforced",
+                f"The keys of {table.name!r} may repeat (`keys_enforced: false`), so there may be "
+                "several rows to take the value from.",
+                "Use an aggregate with an order.",
+                f"{path}.table",
+                table.name,
+            )
         self._type(feature, kind, field)
         used = there.origins_of([lookup.column]) | state_origins(table, there)
         filled = lookup.model_copy(update={"on": on})
@@ -142,14 +179,24 @@ class FeatureResolver:
         grain = self.scope.grain
         for here, column in on.items():
             if here not in grain:
-                self.report("lookup-outside-grain", f"The view has no key {here!r} to look up {lookup.table!r} by.",
-                            f"Write `on: {{grain key: table column}}`; the grain is {', '.join(grain)}.",
-                            f"{path}.on" if lookup.on is not None else f"{path}.table", here, list(grain))
+                self.report(
+                    "lookup-outside-grain",
+                    f"The view has no key {here!r} to look up {lookup.table!r} by.",
+                    f"Write `on: {{grain key: table column}}`; the grain is {', '.join(grain)}.",
+                    f"{path}.on" if lookup.on is not None else f"{path}.table",
+                    here,
+                    list(grain),
+                )
                 continue
             kind = self.scope.column(column, there, f"{path}.on")
             if kind is not None and not comparable(kind, grain[here]):
-                self.report("key-type-differs", f"{here!r} is {grain[here]} and {lookup.table}.{column} is {kind}.",
-                            "Look it up by a key of the same type.", f"{path}.on", here)
+                self.report(
+                    "key-type-differs",
+                    f"{here!r} is {grain[here]} and {lookup.table}.{column} is {kind}.",
+                    "Look it up by a key of the same type.",
+                    f"{path}.on",
+                    here,
+                )
 
     def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
         """A derivation is held against its inputs later, when their types are known."""
@@ -164,24 +211,42 @@ class FeatureResolver:
         """Checks `where` and the window; gives what decides which rows count."""
         used, table = source.rows, source.view.table
         if computation.where is not None:
-            checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
+            checked = self.scope.expression(
+                computation.where, source.columns, f"{path}.where", wanted="boolean"
+            )
             used |= source.columns.origins_of(checked.columns)
         used |= state_origins(table, source.columns)
         window = computation.window
         if window == Window.ALL:
             return used
         if not source.view.is_event:
-            self.report("window-without-events", f"{table.name!r} is a {table.kind} table, which has no events to put a window of "
-                        f"{window} on.", "Leave `window` out.", f"{path}.window", window)
+            self.report(
+                "window-without-events",
+                f"{table.name!r} is a {table.kind} table, which has no events to put a window of "
+                f"{window} on.",
+                "Leave `window` out.",
+                f"{path}.window",
+                window,
+            )
             return used
         length, kept = window.timedelta, table.retention
         if kept is not None and length is not None and length > kept.timedelta:
-            self.report("window-beyond-retention", f"The window of {window} is longer than {table.name!r} is kept "
-                        f"({kept.amount}{kept.unit}).", f"Use at most {kept.amount}{kept.unit}.", f"{path}.window", window)
+            self.report(
+                "window-beyond-retention",
+                f"The window of {window} is longer than {table.name!r} is kept ({kept.amount}{kept.unit}).",
+                f"Use at most {kept.amount}{kept.unit}.",
+                f"{path}.window",
+                window,
+            )
         time = source.columns.types.get(table.event_time or "")
         if window.unit == "h" and time is not None and time.name == "date":
-            self.report("window-finer-than-time", f"The event time {table.event_time!r} is a date; hours cannot be told apart.",
-                        "Use a window in days.", f"{path}.window", window)
+            self.report(
+                "window-finer-than-time",
+                f"The event time {table.event_time!r} is a date; hours cannot be told apart.",
+                "Use a window in days.",
+                f"{path}.window",
+                window,
+            )
         return used
 
     def _by(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> tuple[str, ...]:
@@ -190,24 +255,48 @@ class FeatureResolver:
             present = [key for key in grain if key in columns]
             if len(present) < len(grain):
                 missing = [key for key in grain if key not in present]
-                remedy = (f"Write `by: [{', '.join(present)}]` to give every row the value of its {', '.join(present)}."
-                          if present else "Rename or join the key in a step of the source.")
-                self.report("grain-key-missing", f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, "
-                            "which the grain has.", remedy, f"{path}.source", source.view.name)
+                remedy = (
+                    f"Write `by: [{', '.join(present)}]` to give every row the value of its {', '.join(present)}."
+                    if present
+                    else "Rename or join the key in a step of the source."
+                )
+                self.report(
+                    "grain-key-missing",
+                    f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, "
+                    "which the grain has.",
+                    remedy,
+                    f"{path}.source",
+                    source.view.name,
+                )
             by = tuple(present)
         else:
             by = computation.by
             if not by:
-                self.report("empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by")
+                self.report(
+                    "empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by"
+                )
         for index, key in enumerate(by):
             if key not in grain:
-                self.report("by-outside-grain", f"{key!r} is not in the grain of the view.",
-                            f"Group by keys of the grain: {', '.join(grain)}.", f"{path}.by[{index}]", key, list(grain))
+                self.report(
+                    "by-outside-grain",
+                    f"{key!r} is not in the grain of the view.",
+                    f"Group by keys of the grain: {', '.join(grain)}.",
+                    f"{path}.by[{index}]",
+                    key,
+                    list(grain),
+                )
                 continue
-            kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
+            kind = self.scope.column(
+                key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source"
+            )
             if kind is not None and not comparable(kind, grain[key]):
-                self.report("key-type-differs", f"{key!r} is {kind} in {source.view.name!r} and {grain[key]} in the grain.",
-                            "Convert it in a step of the source.", f"{path}.source", key)
+                self.report(
+                    "key-type-differs",
+                    f"{key!r} is {kind} in {source.view.name!r} and {grain[key]} in the grain.",
+                    "Convert it in a step of the source.",
+                    f"{path}.source",
+                    key,
+                )
         return by
 
     def _order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
@@ -218,77 +307,152 @@ class FeatureResolver:
         for index, entry in enumerate(entries):
             words = entry.split()
             if not words or len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
-                self.report("bad-order", f"{entry!r} is not a column, or a column and `desc`.", "Write `name` or `name desc`.",
-                            f"{path}.order[{index}]", entry)
+                self.report(
+                    "bad-order",
+                    f"{entry!r} is not a column, or a column and `desc`.",
+                    "Write `name` or `name desc`.",
+                    f"{path}.order[{index}]",
+                    entry,
+                )
             else:
                 kind = self.scope.column(words[0], source.columns, f"{path}.order[{index}]")
                 if kind is not None and kind.name == "map":
-                    self.report("illegal-type", f"{words[0]!r} is {kind}, which has no order.", "Order by something else.",
-                                f"{path}.order[{index}]", entry)
+                    self.report(
+                        "illegal-type",
+                        f"{words[0]!r} is {kind}, which has no order.",
+                        "Order by something else.",
+                        f"{path}.order[{index}]",
+                        entry,
+                    )
         if not entries and (not source.view.is_event or source.order is None):
-            why = ("rows of a table without events have no order" if not source.view.is_event
-                   else f"the keys of {source.view.table.name!r} do not make its rows unique here")
-            self.report("no-unique-order", f"{aggregate.function!r} needs an order without ties, and {why}.",
-                        "Add `order: [...]` with columns that together are unique.", f"{path}.function", aggregate.function)
+            why = (
+                "rows of a table without events have no order"
+                if not source.view.is_event
+                else f"the keys of {source.view.table.name!r} do not make its rows unique here"
+            )
+            self.report(
+                "no-unique-order",
+                f"{aggregate.function!r} needs an order without ties, and {why}.",
+                "Add `order: [...]` with columns that together are unique.",
+                f"{path}.function",
+                aggregate.function,
+            )
         named = {entry.split()[0] for entry in entries if entry.strip()}
         plain = tuple(entry.removesuffix(" asc") for entry in entries)
         return (*plain, *(name for name in source.order or () if name not in named))
 
     def _events_only(self, what: str, source: ResolvedSource, path: str) -> None:
         if not source.view.is_event:
-            self.report("not-events", f"{what!r} needs events, and {source.view.table.name!r} is a "
-                        f"{source.view.table.kind} table.", "Use it on an event table.", path, what)
+            self.report(
+                "not-events",
+                f"{what!r} needs events, and {source.view.table.name!r} is a {source.view.table.kind} table.",
+                "Use it on an event table.",
+                path,
+                what,
+            )
 
     def _categories(self, categories: Categories, source: ResolvedSource, path: str) -> None:
         kind = self.scope.column(categories.of, source.columns, f"{path}.of")
         if kind is None:
             return
-        column = source.view.table.column(categories.of)
+        closed = source.values.get(categories.of)
         seen: dict[str, object] = {}
         for index, value in enumerate(categories.values):
             at = f"{path}.values[{index}]"
             try:
                 to_python(value, kind, self.scope.zone)
             except ValueError as error:
-                self.report("value-does-not-fit", f"Column {categories.of!r} is {kind}: {error}.", "Mend the value.", at, value)
+                self.report(
+                    "value-does-not-fit",
+                    f"Column {categories.of!r} is {kind}: {error}.",
+                    "Mend the value.",
+                    at,
+                    value,
+                )
                 continue
-            untouched = column is not None and source.columns.types.get(categories.of) == column.type.parsed
-            if column is not None and column.values and value not in column.values and untouched and not source.view.early:
-                self.report("unknown-value", f"{value!r} is not among the values of {categories.of!r}.",
-                            f"Its values are {', '.join(map(str, column.values))}.", at, value, [str(v) for v in column.values])
+            if closed and value not in closed:
+                self.report(
+                    "unknown-value",
+                    f"{value!r} is not among the values of {categories.of!r}.",
+                    f"Its values are {', '.join(map(str, closed))}.",
+                    at,
+                    value,
+                    [str(one) for one in closed],
+                )
             name = suffix(value)
             if name in seen or (name == "other" and categories.other):
-                self.report("name-collision", f"The value {value!r} gives the same name as another: {name!r}.",
-                            "Rename it with a `replace` step.", at, value)
+                self.report(
+                    "name-collision",
+                    f"The value {value!r} gives the same name as another: {name!r}.",
+                    "Rename it with a `replace` step.",
+                    at,
+                    value,
+                )
             seen[name] = value
 
-    def _type(self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False) -> None:
+    def _type(
+        self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False
+    ) -> None:
         dtype = feature.dtype.parsed
         reason = dtype_fault(dtype, given, may_round=may_round) if given is not None else None
         if reason is not None:
-            self.report("dtype-mismatch", f"Feature {feature.name!r} has the dtype {dtype}, but {reason}.",
-                        "Change the dtype, or round or cast in the computation.", f"{field}.dtype", dtype)
+            self.report(
+                "dtype-mismatch",
+                f"Feature {feature.name!r} has the dtype {dtype}, but {reason}.",
+                "Change the dtype, or round or cast in the computation.",
+                f"{field}.dtype",
+                dtype,
+            )
 
-    def _finish(self, feature: Feature, computation: Computation | None, derive: str | None, field: str, origins: Origins, *,
-                inputs: tuple[str, ...] = (), tables: frozenset[str] = NOTHING, can_be_null: bool = True) -> ResolvedFeature:
+    def _finish(
+        self,
+        feature: Feature,
+        computation: Computation | None,
+        derive: str | None,
+        field: str,
+        origins: Origins,
+        *,
+        inputs: tuple[str, ...] = (),
+        tables: frozenset[str] = NOTHING,
+        can_be_null: bool = True,
+    ) -> ResolvedFeature:
         dtype = feature.dtype.parsed
         default = None
         try:
             default = to_python(feature.default, dtype, self.scope.zone)
         except ValueError as error:
-            self.report("default-does-not-fit", f"The default of {feature.name!r} does not fit {dtype}: {error}.",
-                        "Mend the default or the dtype.", f"{field}.default", feature.default)
+            self.report(
+                "default-does-not-fit",
+                f"The default of {feature.name!r} does not fit {dtype}: {error}.",
+                "Mend the default or the dtype.",
+                f"{field}.default",
+                feature.default,
+            )
         if derive is None:
             self.nullability(feature, field, can_be_null)
-        view = ViewFeature(feature.name, dtype, feature.nullable, default, computation, derive, feature.internal,
-                           feature.description, feature.words)
+        view = ViewFeature(
+            feature.name,
+            dtype,
+            feature.nullable,
+            default,
+            computation,
+            derive,
+            feature.internal,
+            feature.description,
+            feature.words,
+        )
         return ResolvedFeature(view, field, origins, inputs, tables, can_be_null)
 
     def nullability(self, feature: Feature | ViewFeature, field: str, can_be_null: bool) -> None:
         """Reports a feature that must not be null, but can be."""
         if not feature.nullable and can_be_null and feature.default is None:
-            self.report("null-without-default", f"Feature {feature.name!r} is not nullable, but is null for entities without a "
-                        "value.", "Add a `default`, or leave `nullable: false` out.", f"{field}.nullable", "false")
+            self.report(
+                "null-without-default",
+                f"Feature {feature.name!r} is not nullable, but is null for entities without a value.",
+                "Add a `default`, or leave `nullable: false` out.",
+                f"{field}.nullable",
+                "false",
+            )
 
 
 def _renamed(feature: Feature, name: str, label: str) -> Feature:

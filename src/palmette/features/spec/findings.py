@@ -20,23 +20,48 @@ class Findings:
         self._problems: dict[Problem, None] = {}
 
     def in_spec(
-        self, code: str, message: str, remedy: str = "", *, field: str, value: object = None, known: Iterable[str] = ()
+        self,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        field: str,
+        value: object = None,
+        known: Iterable[str] = (),
     ) -> None:
         """A mistake in the FSC; `known` are the names that could have been meant by `value`."""
-        self._problems[self._spec.problem(code, message, remedy, field=field, value=value, known=known)] = None
+        self._problems[self._spec.problem(code, message, remedy, field=field, value=value, known=known)] = (
+            None
+        )
 
     def in_registry(
-        self, code: str, message: str, remedy: str = "", *, field: str, value: object = None, known: Iterable[str] = ()
+        self,
+        code: str,
+        message: str,
+        remedy: str = "",
+        *,
+        field: str,
+        value: object = None,
+        known: Iterable[str] = (),
     ) -> None:
         """A mistake in the DFR."""
-        self._problems[self._registry.problem(code, message, remedy, field=field, value=value, known=known)] = None
+        self._problems[
+            self._registry.problem(code, message, remedy, field=field, value=value, known=known)
+        ] = None
 
     def in_expression(self, faults: Iterable[Fault], field: str) -> None:
         """Mistakes in an expression of the FSC."""
         spec = self._spec
         for fault in faults:
             problem = Problem(
-                fault.code, fault.message, fault.remedy, spec.file, spec.line(field), field, fault.value, fault.nearest
+                fault.code,
+                fault.message,
+                fault.remedy,
+                spec.file,
+                spec.line(field),
+                field,
+                fault.value,
+                fault.nearest,
             )
             self._problems[problem] = None
 

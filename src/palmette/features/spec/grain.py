@@ -19,21 +19,43 @@ def resolve_grain(spec: FeatureSpec, registry: Registry, findings: Findings) -> 
     grain: dict[str, SparkType] = {}
     for index, entity in enumerate(spec.entities):
         if entity.name in [other.name for other in spec.entities[:index]]:
-            findings.in_spec("duplicate-entity", f"There are two entities named {entity.name!r}.", "Rename one.",
-                             field=f"entities[{index}].name", value=entity.name)
+            findings.in_spec(
+                "duplicate-entity",
+                f"There are two entities named {entity.name!r}.",
+                "Rename one.",
+                field=f"entities[{index}].name",
+                value=entity.name,
+            )
         for place, key in enumerate(entity.keys):
             field = f"entities[{index}].keys[{place}]"
             if key in grain:
-                findings.in_spec("duplicate-key-column", f"The key {key!r} is named twice.", "Keep one.", field=field, value=key)
+                findings.in_spec(
+                    "duplicate-key-column",
+                    f"The key {key!r} is named twice.",
+                    "Keep one.",
+                    field=field,
+                    value=key,
+                )
                 continue
             kind = _key_type(key, spec, registry)
             if kind is None:
                 known = {column.name for table in registry.tables for column in table.columns}
-                findings.in_spec("unknown-key-column", f"No table of the registry has the key {key!r}.",
-                                 "Name a column that the tables have.", field=field, value=key, known=known)
+                findings.in_spec(
+                    "unknown-key-column",
+                    f"No table of the registry has the key {key!r}.",
+                    "Name a column that the tables have.",
+                    field=field,
+                    value=key,
+                    known=known,
+                )
             elif kind.name in ("float", "double", "array", "map"):
-                findings.in_spec("bad-key-type", f"The key {key!r} is {kind}, which does not identify an entity reliably.",
-                                 "Use a key of another type.", field=field, value=key)
+                findings.in_spec(
+                    "bad-key-type",
+                    f"The key {key!r} is {kind}, which does not identify an entity reliably.",
+                    "Use a key of another type.",
+                    field=field,
+                    value=key,
+                )
             if kind is not None:
                 grain[key] = kind
     return grain
@@ -68,19 +90,40 @@ def lint_time(spec: FeatureSpec, findings: Findings) -> None:
     try:
         zoneinfo.ZoneInfo(spec.time.zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        findings.in_spec("unknown-zone", f"There is no time zone {spec.time.zone!r}.", "Use an IANA name, e.g. 'Europe/Paris'.",
-                         field="time.zone", value=spec.time.zone, known=zoneinfo.available_timezones())
+        findings.in_spec(
+            "unknown-zone",
+            f"There is no time zone {spec.time.zone!r}.",
+            "Use an IANA name, e.g. 'Europe/Paris'.",
+            field="time.zone",
+            value=spec.time.zone,
+            known=zoneinfo.available_timezones(),
+        )
     cutoff, spine = spec.time.cutoff, spec.spine
     if cutoff == "spine" and (spine is None or spine.cutoff is None):
-        findings.in_spec("missing-cutoff", "With `cutoff: spine`, every row of the spine brings its own cut-off, and no column "
-                         "is named for it.", "Give `spine` with `cutoff`.", field="spine" if spine else "time.cutoff",
-                         value="spine")
+        findings.in_spec(
+            "missing-cutoff",
+            "With `cutoff: spine`, every row of the spine brings its own cut-off, and no column "
+            "is named for it.",
+            "Give `spine` with `cutoff`.",
+            field="spine" if spine else "time.cutoff",
+            value="spine",
+        )
     if cutoff != "spine" and spine is not None and spine.cutoff is not None:
-        findings.in_spec("superfluous-cutoff", f"The cut-off is that of the {cutoff}, so the spine's column {spine.cutoff!r} is "
-                         "not used.", "Leave it out, or write `time: {cutoff: spine}`.", field="spine.cutoff", value=spine.cutoff)
+        findings.in_spec(
+            "superfluous-cutoff",
+            f"The cut-off is that of the {cutoff}, so the spine's column {spine.cutoff!r} is not used.",
+            "Leave it out, or write `time: {cutoff: spine}`.",
+            field="spine.cutoff",
+            value=spine.cutoff,
+        )
     if cutoff == "partition" and spec.output.partition is None:
-        findings.in_spec("missing-partition", "With `cutoff: partition`, the output needs a partition column.",
-                         "Give `output.partition`.", field="time.cutoff", value="partition")
+        findings.in_spec(
+            "missing-partition",
+            "With `cutoff: partition`, the output needs a partition column.",
+            "Give `output.partition`.",
+            field="time.cutoff",
+            value="partition",
+        )
 
 
 def resolve_spine(scope: Scope) -> tuple[Table | None, dict[str, SparkType]]:
@@ -94,14 +137,24 @@ def resolve_spine(scope: Scope) -> tuple[Table | None, dict[str, SparkType]]:
     columns = Columns.of_table(table)
     for key in scope.grain:
         if key not in columns:
-            scope.findings.in_spec("grain-key-missing", f"The spine {table.name!r} has no column {key!r}, which the grain has.",
-                                   "Choose a table with all keys, or another grain.", field="spine.table", value=key,
-                                   known=columns.types)
+            scope.findings.in_spec(
+                "grain-key-missing",
+                f"The spine {table.name!r} has no column {key!r}, which the grain has.",
+                "Choose a table with all keys, or another grain.",
+                field="spine.table",
+                value=key,
+                known=columns.types,
+            )
     if spine.cutoff is not None:
         kind = scope.column(spine.cutoff, columns, "spine.cutoff")
         if kind is not None and not kind.is_temporal:
-            scope.findings.in_spec("bad-time-type", f"The cut-off {spine.cutoff!r} is {kind}, not a time.",
-                                   "Use a timestamp or date column.", field="spine.cutoff", value=spine.cutoff)
+            scope.findings.in_spec(
+                "bad-time-type",
+                f"The cut-off {spine.cutoff!r} is {kind}, not a time.",
+                "Use a timestamp or date column.",
+                field="spine.cutoff",
+                value=spine.cutoff,
+            )
     if spine.where is not None:
         scope.expression(spine.where, columns, "spine.where", wanted="boolean")
     kept: dict[str, SparkType] = {}
@@ -109,15 +162,21 @@ def resolve_spine(scope: Scope) -> tuple[Table | None, dict[str, SparkType]]:
         field = f"spine.keep[{index}]"
         kind = scope.column(name, columns, field)
         if name in scope.grain or name in kept:
-            scope.findings.in_spec("name-collision", f"{name!r} is in the output already.", "Leave it out.", field=field,
-                                   value=name)
+            scope.findings.in_spec(
+                "name-collision",
+                f"{name!r} is in the output already.",
+                "Leave it out.",
+                field=field,
+                value=name,
+            )
         elif kind is not None:
             kept[name] = kind
     return table, kept
 
 
-def output_schema(scope: Scope, kept: Mapping[str, SparkType],
-                  features: Iterable[tuple[str, SparkType, bool, str]]) -> dict[str, SparkType]:
+def output_schema(
+    scope: Scope, kept: Mapping[str, SparkType], features: Iterable[tuple[str, SparkType, bool, str]]
+) -> dict[str, SparkType]:
     """The columns of the output; collisions are reported.
 
     Args:
@@ -126,22 +185,40 @@ def output_schema(scope: Scope, kept: Mapping[str, SparkType],
     """
     schema = {**scope.grain, **kept}
     if AS_OF in schema:
-        scope.findings.in_spec("name-collision", f"{AS_OF!r} is the output's own column for the cut-off.", "Leave it out.",
-                               field="spine.keep" if AS_OF in kept else "entities", value=AS_OF)
+        scope.findings.in_spec(
+            "name-collision",
+            f"{AS_OF!r} is the output's own column for the cut-off.",
+            "Leave it out.",
+            field="spine.keep" if AS_OF in kept else "entities",
+            value=AS_OF,
+        )
     schema[AS_OF] = SparkType("timestamp")
     folded = {name.casefold(): name for name in schema}
     for name, kind, internal, field in features:
         twin = folded.get(name.casefold())
         if twin is not None:
-            what = "is reserved for the cut-off" if twin == AS_OF else f"is taken by {twin!r}" if twin != name else "is taken"
-            scope.findings.in_spec("name-collision", f"The name {name!r} {what}.", "Rename the feature.", field=field, value=name)
+            what = (
+                "is reserved for the cut-off"
+                if twin == AS_OF
+                else f"is taken by {twin!r}"
+                if twin != name
+                else "is taken"
+            )
+            scope.findings.in_spec(
+                "name-collision", f"The name {name!r} {what}.", "Rename the feature.", field=field, value=name
+            )
         folded[name.casefold()] = name
         if not internal:
             schema[name] = kind
     partition = scope.spec.output.partition
     if partition is not None:
         if partition.casefold() in folded:
-            scope.findings.in_spec("name-collision", f"The partition column {partition!r} has the name of another column.",
-                                   "Rename it.", field="output.partition", value=partition)
+            scope.findings.in_spec(
+                "name-collision",
+                f"The partition column {partition!r} has the name of another column.",
+                "Rename it.",
+                field="output.partition",
+                value=partition,
+            )
         schema[partition] = SparkType("date")
     return schema

@@ -56,8 +56,13 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
         path = f"{field}.columns" if not isinstance(join.columns, Mapping) else f"{field}.columns.{name}"
         kind = walk.scope.column(column, there, path)
         if name in walk.columns:
-            walk.report("name-collision", f"The rows already have a column {name!r}.",
-                        f"Write `columns: {{new_name: {column}}}`.", path, name)
+            walk.report(
+                "name-collision",
+                f"The rows already have a column {name!r}.",
+                f"Write `columns: {{new_name: {column}}}`.",
+                path,
+                name,
+            )
         elif kind is not None:
             walk.put(name, kind, there.origins_of([column]) | used, path)
         else:
@@ -66,11 +71,21 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
 
 def _kind(walk: StepWalk, join: Join, other: Table, field: str) -> None:
     if other.kind == "event":
-        walk.report("join-of-events", f"{other.name!r} is an event table, and events cannot be joined.",
-                    "Aggregate them in a feature of their own, and derive from it.", f"{field}.table", other.name)
+        walk.report(
+            "join-of-events",
+            f"{other.name!r} is an event table, and events cannot be joined.",
+            "Aggregate them in a feature of their own, and derive from it.",
+            f"{field}.table",
+            other.name,
+        )
     elif other.kind != "dimension" and join.at == "event" and walk.table.kind != "event":
-        walk.report("no-event-time", f"{walk.table.name!r} has no event time at which the state of {other.name!r} could be "
-                    "looked up.", "Write `at: cutoff`.", f"{field}.at", join.at)
+        walk.report(
+            "no-event-time",
+            f"{walk.table.name!r} has no event time at which the state of {other.name!r} could be looked up.",
+            "Write `at: cutoff`.",
+            f"{field}.at",
+            join.at,
+        )
 
 
 def _keys(walk: StepWalk, join: Join, there: Columns, field: str) -> dict[str, str]:
@@ -80,8 +95,13 @@ def _keys(walk: StepWalk, join: Join, there: Columns, field: str) -> dict[str, s
         here = walk.scope.column(here_name, walk.columns, path)
         other = walk.scope.column(there_name, there, path)
         if here and other and not comparable(here, other):
-            walk.report("key-type-differs", f"{here_name!r} is {here} and {join.table}.{there_name} is {other}.",
-                        "Convert one of them first, or join on another column.", path, here_name)
+            walk.report(
+                "key-type-differs",
+                f"{here_name!r} is {here} and {join.table}.{there_name} is {other}.",
+                "Convert one of them first, or join on another column.",
+                path,
+                here_name,
+            )
     if not keys:
         walk.report("empty-value", "'on' must not be empty.", "Name the key columns.", f"{field}.on")
     return keys
@@ -90,15 +110,29 @@ def _keys(walk: StepWalk, join: Join, there: Columns, field: str) -> dict[str, s
 def _uniqueness(walk: StepWalk, join: Join, other: Table, on: set[str], field: str) -> None:
     missing = [key for key in other.keys if key not in on]
     if missing:
-        walk.report("join-not-on-keys", f"The join is {join.cardinality}, but `on` leaves out {', '.join(map(repr, missing))} "
-                    f"of the keys of {other.name!r}: rows could be repeated.",
-                    "Join on all its keys, or write `cardinality: one_to_many`.", f"{field}.on", join.table)
+        walk.report(
+            "join-not-on-keys",
+            f"The join is {join.cardinality}, but `on` leaves out {', '.join(map(repr, missing))} "
+            f"of the keys of {other.name!r}: rows could be repeated.",
+            "Join on all its keys, or write `cardinality: one_to_many`.",
+            f"{field}.on",
+            join.table,
+        )
     elif not other.keys_enforced:
-        walk.report("keys-not-enforced", f"The keys of {other.name!r} may repeat (`keys_enforced: false`), so a join that is "
-                    f"{join.cardinality} could repeat rows.",
-                    "Join a table with enforced keys, or write `cardinality: one_to_many`.", f"{field}.table", join.table)
+        walk.report(
+            "keys-not-enforced",
+            f"The keys of {other.name!r} may repeat (`keys_enforced: false`), so a join that is "
+            f"{join.cardinality} could repeat rows.",
+            "Join a table with enforced keys, or write `cardinality: one_to_many`.",
+            f"{field}.table",
+            join.table,
+        )
     own = walk.table.keys
     if join.cardinality == "one_to_one" and not set(own) <= set(pairs(join.on)):
-        walk.report("join-not-one-to-one", f"Several rows of {walk.table.name!r} may have the same "
-                    f"{', '.join(map(repr, pairs(join.on)))}.", "Write `cardinality: many_to_one`.",
-                    f"{field}.cardinality", join.cardinality)
+        walk.report(
+            "join-not-one-to-one",
+            f"Several rows of {walk.table.name!r} may have the same {', '.join(map(repr, pairs(join.on)))}.",
+            "Write `cardinality: many_to_one`.",
+            f"{field}.cardinality",
+            join.cardinality,
+        )

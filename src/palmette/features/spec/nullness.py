@@ -8,8 +8,12 @@ from sqlglot import exp
 
 from palmette.features.spec.expressions import function_name
 
-_NEVER = frozenset("count count_if approx_count_distinct isnull isnotnull isnan concat_ws collect_list collect_set".split())
-_IF_ALL = frozenset("abs floor ceil ceiling round upper lower length greatest concat trim sign exp sqrt negative".split())
+_NEVER = frozenset(
+    "count count_if approx_count_distinct isnull isnotnull isnan concat_ws collect_list collect_set".split()
+)
+_IF_ALL = frozenset(
+    "abs floor ceil ceiling round upper lower length greatest concat trim sign exp sqrt negative".split()
+)
 _IF_ANY = frozenset("coalesce ifnull nvl greatest least".split())
 
 
@@ -31,8 +35,24 @@ def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
             return all(item is not None and never_null(item, certain) for item in results)
         case exp.Anonymous():
             return _function(node, certain)
-        case (exp.Paren() | exp.Neg() | exp.Not() | exp.And() | exp.Or() | exp.Add() | exp.Sub() | exp.Mul() | exp.EQ()
-              | exp.NEQ() | exp.GT() | exp.GTE() | exp.LT() | exp.LTE() | exp.Between() | exp.In()):
+        case (
+            exp.Paren()
+            | exp.Neg()
+            | exp.Not()
+            | exp.And()
+            | exp.Or()
+            | exp.Add()
+            | exp.Sub()
+            | exp.Mul()
+            | exp.EQ()
+            | exp.NEQ()
+            | exp.GT()
+            | exp.GTE()
+            | exp.LT()
+            | exp.LTE()
+            | exp.Between()
+            | exp.In()
+        ):
             return all(never_null(child, certain) for child in node.iter_expressions())
     return False
 
@@ -40,5 +60,8 @@ def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
 def _function(node: exp.Anonymous, certain: Collection[str]) -> bool:
     name = function_name(node)
     certainties = [never_null(argument, certain) for argument in node.expressions]
-    return (name in _NEVER or (name in _IF_ALL and all(certainties) and bool(certainties))
-            or (name in _IF_ANY and any(certainties)))
+    return (
+        name in _NEVER
+        or (name in _IF_ALL and all(certainties) and bool(certainties))
+        or (name in _IF_ANY and any(certainties))
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from palmette.documents import Located, read_located
+from palmette.documents import Located, read_document, read_located
 from palmette.errors import InputError, Problem
 from palmette.features.spec.author_tests import lint_tests
 from palmette.features.spec.derivations import Derivations, derivation_order
@@ -16,12 +17,15 @@ from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
 from palmette.features.spec.registry_lint import lint_registry
 from palmette.features.spec.run import Run
-from palmette.features.spec.run_lint import lint_run
+from palmette.features.spec.run_lint import lint_cutoff, lint_run
+from palmette.features.spec.samples import check_samples
 from palmette.features.spec.scope import Scope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 from palmette.features.spec.words import Question, WordsContext, read_words
+
+__all__ = ["check_samples", "load_run", "load_view", "resolve", "resolve_located"]
 
 
 def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str] | None = None) -> View:
@@ -54,17 +58,25 @@ def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None)
     return resolve_located(spec, registry, answers=answers)
 
 
-def load_run(path: Path) -> tuple[Run, Located[Run]]:
-    """A run file whose paths exist and whose interval makes sense, and where its fields are written."""
+def load_run(path: Path) -> Run:
+    """A run file whose paths exist and whose interval suits the specification that it names.
+
+    Raises:
+        InputError: with all mistakes of the run file; those of the specification come from `load_view`.
+    """
     located = read_located(path, Run)
-    problems = lint_run(located, path.resolve().parent)
+    folder = path.resolve().parent
+    problems = lint_run(located, folder)
+    with contextlib.suppress(InputError):
+        problems += lint_cutoff(located, read_document(folder / located.value.fsc, FeatureSpec))
     if problems:
         raise InputError(problems)
-    return located.value, located
+    return located.value
 
 
-def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *,
-                    answers: Mapping[str, str] | None = None) -> View:
+def resolve_located(
+    spec: Located[FeatureSpec], registry: Located[Registry], *, answers: Mapping[str, str] | None = None
+) -> View:
     """As `resolve`, for documents that know where their fields are written."""
     findings = Findings(spec, registry)
     lint_registry(registry.value, findings)
@@ -88,9 +100,14 @@ class _Resolution:
         self.spine, self.kept = resolve_spine(scope)
 
     def view(self) -> View:
-        features = [found for index, feature in enumerate(self.spec.features)
-                    for found in self._feature(feature, f"features[{index}]")]
-        entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
+        features = [
+            found
+            for index, feature in enumerate(self.spec.features)
+            for found in self._feature(feature, f"features[{index}]")
+        ]
+        entries = [
+            (one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features
+        ]
         output = output_schema(self.scope, self.kept, entries)
         order = derivation_order(features, self.scope)
         hidden = {feature.name for feature in self.spec.features} - {one.view.name for one in features}
@@ -98,40 +115,73 @@ class _Resolution:
         self._forbidden(list(by_name.values()))
         self._population(features)
         tables = self._tables(features)
-        lint_tests(self.scope, output, tables)
+        lint_tests(self.scope, output, tables, hidden)
         self.scope.findings.raise_if_any()
         return self._assemble([by_name[one.view.name] for one in features], order, output, tables)
 
-    def _assemble(self, features: Sequence[ResolvedFeature], order: tuple[str, ...], output: Mapping[str, SparkType],
-                  tables: Sequence[str]) -> View:
+    def _assemble(
+        self,
+        features: Sequence[ResolvedFeature],
+        order: tuple[str, ...],
+        output: Mapping[str, SparkType],
+        tables: Sequence[str],
+    ) -> View:
         spec = self.spec
         used = {one.view.source for one in features}
         found = {name: table for name in tables if (table := self.scope.registry.table(name))}
         return View(
-            name=spec.feature_view, description=spec.description, owner=spec.owner, grain=self.scope.grain,
-            cutoff=spec.time.cutoff, zone=spec.time.zone, spine=spec.spine, kept=self.kept,
+            name=spec.feature_view,
+            description=spec.description,
+            owner=spec.owner,
+            grain=self.scope.grain,
+            cutoff=spec.time.cutoff,
+            zone=spec.time.zone,
+            spine=spec.spine,
+            kept=self.kept,
             sources=tuple(source.view for name, source in self.sources.resolved.items() if name in used),
-            features=tuple(one.view for one in features), derivation_order=order, partition=spec.output.partition,
-            table_name=spec.output.name or spec.feature_view, forbidden=spec.forbidden, tests=spec.tests, tables=found,
-            output=output, lineage={one.view.name: tuple(sorted(one.origins)) for one in features}, spec=spec)
+            features=tuple(one.view for one in features),
+            derivation_order=order,
+            partition=spec.output.partition,
+            table_name=spec.output.name or spec.feature_view,
+            forbidden=spec.forbidden,
+            tests=spec.tests,
+            tables=found,
+            output=output,
+            lineage={one.view.name: tuple(sorted(one.origins)) for one in features},
+            spec=spec,
+        )
 
     def _feature(self, feature: Feature, field: str) -> list[ResolvedFeature]:
         given = [form for form in FORMS if getattr(feature, form) is not None]
         if len(given) != 1:
-            code, what = ("several-computations", f"several: {', '.join(given)}") if given else ("no-computation", "none")
-            self.scope.findings.in_spec(code, f"Feature {feature.name!r} needs one computation and has {what}.",
-                                        f"Give exactly one of {', '.join(FORMS)}.", field=f"{field}.{given[1]}" if given else
-                                        f"{field}.name", value=feature.name)
+            code, what = (
+                ("several-computations", f"several: {', '.join(given)}")
+                if given
+                else ("no-computation", "none")
+            )
+            self.scope.findings.in_spec(
+                code,
+                f"Feature {feature.name!r} needs one computation and has {what}.",
+                f"Give exactly one of {', '.join(FORMS)}.",
+                field=f"{field}.{given[1]}" if given else f"{field}.name",
+                value=feature.name,
+            )
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
         reading = read_words(self._answered(feature), WordsContext.of(self.scope, self.sources))
         if isinstance(reading, Question):
-            self.scope.findings.in_spec(reading.code, reading.text, reading.remedy, field=f"{field}.words",
-                                        value=feature.words, known=())
+            self.scope.findings.in_spec(
+                reading.code,
+                reading.text,
+                reading.remedy,
+                field=f"{field}.words",
+                value=feature.words,
+                known=(),
+            )
             return []
-        read = feature.model_copy(update={**reading.computation})
-        return self.resolver.resolve(read, field)
+        helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
+        return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)
 
     def _answered(self, feature: Feature) -> Feature:
         answer = self.answers.get(feature.name)
@@ -143,16 +193,28 @@ class _Resolution:
         names = {column.split(".")[1] for column in known}
         for index, entry in enumerate(self.spec.forbidden):
             if entry not in known and entry not in names:
-                self.scope.findings.in_spec("unknown-column", f"No table has the forbidden column {entry!r}.",
-                                            "Write `table.column`, or `column` for any table.", field=f"forbidden[{index}]",
-                                            value=entry, known=known | names)
+                self.scope.findings.in_spec(
+                    "unknown-column",
+                    f"No table has the forbidden column {entry!r}.",
+                    "Write `table.column`, or `column` for any table.",
+                    field=f"forbidden[{index}]",
+                    value=entry,
+                    known=known | names,
+                )
         for feature in features:
-            touched = sorted(origin for origin in feature.origins
-                             if origin in self.spec.forbidden or origin.split(".")[1] in self.spec.forbidden)
+            touched = sorted(
+                origin
+                for origin in feature.origins
+                if origin in self.spec.forbidden or origin.split(".")[1] in self.spec.forbidden
+            )
             for origin in touched:
-                self.scope.findings.in_spec("forbidden-column", f"Feature {feature.view.name!r} depends on {origin!r}, which is "
-                                            "forbidden.", "Compute it from other columns, or lift the ban.", field=feature.field,
-                                            value=origin)
+                self.scope.findings.in_spec(
+                    "forbidden-column",
+                    f"Feature {feature.view.name!r} depends on {origin!r}, which is forbidden.",
+                    "Compute it from other columns, or lift the ban.",
+                    field=feature.field,
+                    value=origin,
+                )
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
         """Without a spine, some feature must bring the rows."""
@@ -166,8 +228,12 @@ class _Resolution:
             if resolved is not None and resolved.view.is_event and by is not None and set(by) == grain:
                 return
         self.scope.findings.in_spec(
-            "no-rows", f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which rows "
-            "the view has.", "Give a `spine`, or a feature over events with all keys.", field="entities")
+            "no-rows",
+            f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which rows "
+            "the view has.",
+            "Give a `spine`, or a feature over events with all keys.",
+            field="entities",
+        )
 
     def _tables(self, features: Sequence[ResolvedFeature]) -> list[str]:
         names = [self.spine.name] if self.spine else []

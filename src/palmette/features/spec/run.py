@@ -63,7 +63,7 @@ class PullRequest(Model):
     remote: str | None = None
     """Git remote to push to; for `local`, nothing is pushed when left out."""
     project: str | None = None
-    """`owner/name` on the forge."""
+    """`owner/name` on the forge; read from the remote's URL when left out."""
     api: str | None = None
     """Base URL of the forge's API, for one's own installation."""
     token_env: str | None = None
@@ -83,7 +83,8 @@ class Run(Model):
     dfr: str
     """Path of the registry."""
     repository: Repository = Repository()
-    interval: Interval
+    interval: Interval = Interval()
+    """Not needed where the spine carries the cut-offs."""
     output: Destination
     spark: Spark = Spark()
     planner: Literal["offline", "sequential", "random"] = "offline"

@@ -14,7 +14,7 @@ from palmette.features.spec.run import Run
 
 def lint_run(run: Located[Run], folder: Path) -> list[Problem]:
     """Every mistake of a run file in `folder`, as far as it can be told without the other files."""
-    return [*_paths(run, folder), *_interval(run), *_output(run), *_pull_request(run)]
+    return [*_paths(run, folder), *_interval(run), *_output(run), *_config_class(run)]
 
 
 def lint_cutoff(run: Located[Run], spec: FeatureSpec) -> list[Problem]:
@@ -23,16 +23,48 @@ def lint_cutoff(run: Located[Run], spec: FeatureSpec) -> list[Problem]:
     has_days = interval.start is not None
     if cutoff == "spine":
         return []
+    if interval.as_of is None and not has_days and interval.end is None:
+        return [
+            run.problem(
+                "interval-form",
+                "The interval has neither `as_of` nor `start` with `end`.",
+                "Give one of the two forms.",
+                field="interval",
+            )
+        ]
+    if interval.as_of is None and not has_days:
+        return [
+            run.problem(
+                "interval-form",
+                "The interval has neither `as_of` nor `start` with `end`.",
+                "Give one of the two forms.",
+                field="interval",
+            )
+        ]
     if cutoff == "run" and has_days:
-        return [run.problem("interval-form", "The view has one cut-off a run, and the run gives an interval of days.",
-                            "Give `as_of`.", field="interval.start", value=interval.start)]
+        return [
+            run.problem(
+                "interval-form",
+                "The view has one cut-off a run, and the run gives an interval of days.",
+                "Give `as_of`.",
+                field="interval.start",
+                value=interval.start,
+            )
+        ]
     problems = []
     for name in ("as_of", "start", "end"):
         instant = getattr(interval, name)
         if cutoff == "partition" and instant is not None and not is_midnight(instant, spec.time.zone):
-            problems.append(run.problem("not-midnight", f"{name!r} is {instant.isoformat()}, which is not midnight in "
-                                        f"{spec.time.zone}; partitions begin and end with days.", "Give a midnight.",
-                                        field=f"interval.{name}", value=instant.isoformat()))
+            problems.append(
+                run.problem(
+                    "not-midnight",
+                    f"{name!r} is {instant.isoformat()}, which is not midnight in "
+                    f"{spec.time.zone}; partitions begin and end with days.",
+                    "Give a midnight.",
+                    field=f"interval.{name}",
+                    value=instant.isoformat(),
+                )
+            )
     return problems
 
 
@@ -46,7 +78,11 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
     if not repository.is_dir():
         yield _missing(run, "repository.path", repository, "folder")
         return
-    inside = {"repository.readme": value.repository.readme}
+    inside = (
+        {"repository.readme": value.repository.readme}
+        if "readme" in value.repository.model_fields_set
+        else {}
+    )
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(value.repository.utilities)}
     for field, text in inside.items():
         if not (repository / text).exists():
@@ -55,24 +91,39 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
 
 def _missing(run: Located[Run], field: str, path: Path, kind: str) -> Problem:
     names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    problem = run.problem("no-such-file" if kind == "file" else "no-such-folder", f"There is no {kind} {str(path)!r}.",
-                          "Paths are relative to the run file; those of the repository to it.", field=field, value=path.name)
+    problem = run.problem(
+        "no-such-file" if kind == "file" else "no-such-folder",
+        f"There is no {kind} {str(path)!r}.",
+        "Paths are relative to the run file; those of the repository to it.",
+        field=field,
+        value=path.name,
+    )
     return Problem(**{**problem.__dict__, "nearest": nearest(path.name, names)})
 
 
 def _interval(run: Located[Run]) -> Iterator[Problem]:
     interval = run.value.interval
     days = [part for part in (interval.start, interval.end) if part is not None]
-    if (interval.as_of is not None) == bool(days):
-        yield run.problem("interval-form", f"The interval has {'both' if days else 'neither'} `as_of` "
-                          f"{'and' if days else 'nor'} `start` with `end`.", "Give one of the two forms.", field="interval")
+    if interval.as_of is not None and days:
+        yield run.problem(
+            "interval-form",
+            "The interval has both `as_of` and `start` with `end`.",
+            "Give one of the two forms.",
+            field="interval",
+        )
     elif len(days) == 1:
         missing = "end" if interval.start else "start"
-        yield run.problem("interval-form", f"The interval has no {missing!r}.", "Add it.", field="interval", value=missing)
+        yield run.problem(
+            "interval-form", f"The interval has no {missing!r}.", "Add it.", field="interval", value=missing
+        )
     elif interval.start is not None and interval.end is not None and interval.end <= interval.start:
-        yield run.problem("empty-interval", f"The interval ends at {interval.end.isoformat()}, not after it starts.",
-                          "Let `end` be later than `start`; it is not included.", field="interval.end",
-                          value=interval.end.isoformat())
+        yield run.problem(
+            "empty-interval",
+            f"The interval ends at {interval.end.isoformat()}, not after it starts.",
+            "Let `end` be later than `start`; it is not included.",
+            field="interval.end",
+            value=interval.end.isoformat(),
+        )
 
 
 def _output(run: Located[Run]) -> Iterator[Problem]:
@@ -82,14 +133,13 @@ def _output(run: Located[Run]) -> Iterator[Problem]:
         yield run.problem("output-form", f"The output has {which}.", "Give one of them.", field="output")
 
 
-def _pull_request(run: Located[Run]) -> Iterator[Problem]:
-    request = run.value.pull_request
-    if request.target != "local" and request.project is None:
-        yield run.problem("missing-project", f"A pull request on {request.target} needs the project.", "Add "
-                          "`project: owner/name`.", field="pull_request.target", value=request.target)
+def _config_class(run: Located[Run]) -> Iterator[Problem]:
     class_name = run.value.repository.config_class
     if class_name is not None and class_name.count(":") != 1:
-        yield run.problem("bad-class-name", f"{class_name!r} does not name a class.", "Write `package.module:Class`.",
-                          field="repository.config_class", value=class_name)
-
-
+        yield run.problem(
+            "bad-class-name",
+            f"{class_name!r} does not name a class.",
+            "Write `package.module:Class`.",
+            field="repository.config_class",
+            value=class_name,
+        )

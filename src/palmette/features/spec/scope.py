@@ -29,8 +29,10 @@ class Columns:
 
     @classmethod
     def of_table(cls, table: Table) -> Columns:
-        return cls({column.name: column.type.parsed for column in table.columns},
-                   {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns})
+        return cls(
+            {column.name: column.type.parsed for column in table.columns},
+            {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns},
+        )
 
     def put(self, name: str, kind: SparkType | None, origins: Origins) -> None:
         """Adds or replaces a column; one without a type is broken."""
@@ -65,19 +67,38 @@ class Scope:
         """The registry table, or a reported mistake."""
         table = self.registry.table(name)
         if table is None:
-            self.findings.in_spec("unknown-table", f"The registry has no table {name!r}.", "Register it, or name another.",
-                                  field=field, value=name, known=[table.name for table in self.registry.tables])
+            self.findings.in_spec(
+                "unknown-table",
+                f"The registry has no table {name!r}.",
+                "Register it, or name another.",
+                field=field,
+                value=name,
+                known=[table.name for table in self.registry.tables],
+            )
         return table
 
     def column(self, name: str, columns: Columns, field: str) -> SparkType | None:
         """The type of a column, or a reported mistake."""
         if name not in columns and name not in columns.broken:
-            self.findings.in_spec("unknown-column", f"There is no column {name!r} here.",
-                                  f"Columns here: {listing(columns.types)}.", field=field, value=name, known=columns.types)
+            self.findings.in_spec(
+                "unknown-column",
+                f"There is no column {name!r} here.",
+                f"Columns here: {listing(columns.types)}.",
+                field=field,
+                value=name,
+                known=columns.types,
+            )
         return columns.types.get(name)
 
-    def expression(self, text: str, columns: Columns, field: str, *, kind: Literal["row", "aggregate"] = "row",
-                   wanted: Literal["boolean", "numeric", "any"] = "any") -> Checked:
+    def expression(
+        self,
+        text: str,
+        columns: Columns,
+        field: str,
+        *,
+        kind: Literal["row", "aggregate"] = "row",
+        wanted: Literal["boolean", "numeric", "any"] = "any",
+    ) -> Checked:
         """An expression held against the columns; its mistakes are reported."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)
         self.findings.in_expression(checked.faults, field)

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palmette.features.spec.fsc import GapStep, JoinStep, PreviousStep, SessionStep, Source, Step
+from palmette.features.spec.dfr import Registry, Table
+from palmette.features.spec.fsc import (
+    CategoriseStep,
+    ComputeStep,
+    ConvertStep,
+    ExtractStep,
+    GapStep,
+    JoinStep,
+    PreviousStep,
+    ReplaceStep,
+    SessionStep,
+    Source,
+    Step,
+)
+from palmette.features.spec.joins import pairs
 from palmette.features.spec.scope import Columns, Origins, Scope
 from palmette.features.spec.steps import StepWalk
 from palmette.features.spec.view import ViewSource
@@ -23,6 +37,8 @@ class ResolvedSource:
     """Columns that order the rows uniquely; None when none are known."""
     tables: frozenset[str]
     """Registry tables that it reads."""
+    values: Mapping[str, tuple[str | int | bool, ...]]
+    """Closed sets of values, of the columns that have one after the steps."""
 
 
 class Sources:
@@ -34,8 +50,13 @@ class Sources:
         for index, source in enumerate(scope.spec.sources):
             field = f"sources[{index}]"
             if source.name in self._declared:
-                scope.findings.in_spec("duplicate-source", f"There are two sources named {source.name!r}.", "Rename one.",
-                                       field=f"{field}.name", value=source.name)
+                scope.findings.in_spec(
+                    "duplicate-source",
+                    f"There are two sources named {source.name!r}.",
+                    "Rename one.",
+                    field=f"{field}.name",
+                    value=source.name,
+                )
             else:
                 self._declared[source.name] = (source, field)
         self._resolved = {name: self._resolve(*entry) for name, entry in self._declared.items()}
@@ -56,9 +77,13 @@ class Sources:
             if self.scope.registry.table(name) is None:
                 if field is not None:
                     self.scope.findings.in_spec(
-                        "unknown-source", f"There is no source and no table {name!r}.",
-                        "Declare it under `sources`, or name a table of the registry.", field=field, value=name,
-                        known=self.names)
+                        "unknown-source",
+                        f"There is no source and no table {name!r}.",
+                        "Declare it under `sources`, or name a table of the registry.",
+                        field=field,
+                        value=name,
+                        known=self.names,
+                    )
                 return None
             self._resolved[name] = self._resolve(Source(name=name), "")
         return self._resolved[name]
@@ -72,10 +97,26 @@ class Sources:
         registered = dict(walk.columns.types)
         for index, step in enumerate(source.steps):
             walk.apply(step, f"{field}.steps[{index}]")
-        first_late = next((index for index, step in enumerate(source.steps) if _is_late(step)), len(source.steps))
-        view = ViewSource(source.name, table, source.steps[:first_late], source.steps[first_late:], registered,
-                          dict(walk.columns.types), self._late_by(source, field))
-        return ResolvedSource(view, walk.columns, walk.rows, walk.order, frozenset(walk.tables))
+        first_late = next(
+            (index for index, step in enumerate(source.steps) if _is_late(step)), len(source.steps)
+        )
+        view = ViewSource(
+            source.name,
+            table,
+            source.steps[:first_late],
+            source.steps[first_late:],
+            registered,
+            dict(walk.columns.types),
+            self._late_by(source, field),
+        )
+        return ResolvedSource(
+            view,
+            walk.columns,
+            walk.rows,
+            walk.order,
+            frozenset(walk.tables),
+            closed_values(source, table, self.scope.registry),
+        )
 
     def _late_by(self, source: Source, field: str) -> tuple[str, ...] | None:
         """The `by` that the steps share that look at other events."""
@@ -87,16 +128,60 @@ class Sources:
             path = f"{field}.steps[{index}]"
             if shared is not None and set(by) != set(shared):
                 self.scope.findings.in_spec(
-                    "by-differs", f"The steps of source {source.name!r} look at the events of {list(shared)} and of {list(by)}.",
-                    "Give them the same `by`, or make two sources.", field=path, value=", ".join(by))
-            if self.scope.spec.time.cutoff == "spine" and self.scope.grain and not set(by) <= set(self.scope.grain):
+                    "by-differs",
+                    f"The steps of source {source.name!r} look at the events of {list(shared)} and of {list(by)}.",
+                    "Give them the same `by`, or make two sources.",
+                    field=path,
+                    value=", ".join(by),
+                )
+            if (
+                self.scope.spec.time.cutoff == "spine"
+                and self.scope.grain
+                and not set(by) <= set(self.scope.grain)
+            ):
                 outside = [name for name in by if name not in self.scope.grain]
                 self.scope.findings.in_spec(
-                    "by-outside-grain", f"With one cut-off for each row of the spine, steps can look only at events of the "
+                    "by-outside-grain",
+                    f"With one cut-off for each row of the spine, steps can look only at events of the "
                     f"spine's own entities; {outside[0]!r} is not in the grain.",
-                    f"Use keys of the grain: {', '.join(self.scope.grain)}.", field=path, value=outside[0])
+                    f"Use keys of the grain: {', '.join(self.scope.grain)}.",
+                    field=path,
+                    value=outside[0],
+                )
             shared = shared or by
         return shared
+
+
+def closed_values(
+    source: Source, table: Table, registry: Registry
+) -> dict[str, tuple[str | int | bool, ...]]:
+    """The columns that can only have certain values, after the steps."""
+    values = {column.name: column.values for column in table.columns if column.values}
+    for step in source.steps:
+        match step:
+            case CategoriseStep():
+                cases = step.categorise
+                found = [case.then for case in cases.cases] or list(cases.labels)
+                found += [cases.otherwise] if cases.otherwise is not None else []
+                values[cases.column] = tuple(
+                    value for value in dict.fromkeys(found) if not isinstance(value, float)
+                )
+            case JoinStep():
+                other = registry.table(step.join.table)
+                for name, there in pairs(step.join.columns).items():
+                    column = other.column(there) if other else None
+                    if column is not None and column.values:
+                        values[name] = column.values
+            case ComputeStep():
+                for name in step.compute:
+                    values.pop(name, None)
+            case ReplaceStep():
+                values.pop(step.replace.column, None)
+            case ConvertStep():
+                values.pop(step.convert.column, None)
+            case ExtractStep():
+                values.pop(step.extract.column, None)
+    return values
 
 
 def _by(step: Step) -> tuple[str, ...] | None:

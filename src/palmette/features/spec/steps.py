@@ -8,8 +8,19 @@ from collections.abc import Callable, Iterable
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expression_types import castable
 from palmette.features.spec.fsc import (
-    Categorise, CategoriseStep, ComputeStep, ConvertStep, Extract, ExtractStep, FilterStep, GapStep, JoinStep,
-    PreviousStep, ReplaceStep, SessionStep, Step,
+    Categorise,
+    CategoriseStep,
+    ComputeStep,
+    ConvertStep,
+    Extract,
+    ExtractStep,
+    FilterStep,
+    GapStep,
+    JoinStep,
+    PreviousStep,
+    ReplaceStep,
+    SessionStep,
+    Step,
 )
 from palmette.features.spec.joins import apply_join
 from palmette.features.spec.literals import to_python
@@ -29,7 +40,9 @@ class StepWalk:
         self.columns = Columns.of_table(table)
         self.rows: Origins = NOTHING
         """What decides which rows there are."""
-        self.order: tuple[str, ...] | None = (*_times(table)[:1], *table.keys) if table.keys_enforced else None
+        self.order: tuple[str, ...] | None = (
+            (*_times(table)[:1], *table.keys) if table.keys_enforced else None
+        )
         """Columns that give the rows a unique order; None when none are known."""
         self.tables: set[str] = {table.name}
         self.times = frozenset(_times(table))
@@ -37,26 +50,53 @@ class StepWalk:
     def apply(self, step: Step, field: str) -> None:
         """Takes one step; `field` is its path in the FSC."""
         methods: dict[type, Callable[[object, str], None]] = {
-            FilterStep: self._filter, ComputeStep: self._compute, ReplaceStep: self._replace,
-            ConvertStep: self._convert, CategoriseStep: self._categorise, ExtractStep: self._extract,
-            JoinStep: self._join, PreviousStep: self._previous, GapStep: self._gap, SessionStep: self._session,
+            FilterStep: self._filter,
+            ComputeStep: self._compute,
+            ReplaceStep: self._replace,
+            ConvertStep: self._convert,
+            CategoriseStep: self._categorise,
+            ExtractStep: self._extract,
+            JoinStep: self._join,
+            PreviousStep: self._previous,
+            GapStep: self._gap,
+            SessionStep: self._session,
         }  # type: ignore[dict-item]
         methods[type(step)](step, field)
 
-    def report(self, code: str, message: str, remedy: str, field: str, value: object = None,
-               known: Iterable[str] = ()) -> None:
+    def report(
+        self,
+        code: str,
+        message: str,
+        remedy: str,
+        field: str,
+        value: object = None,
+        known: Iterable[str] = (),
+    ) -> None:
         self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column, if its name may be taken."""
         if name in self.times:
-            self.report("replaces-time", f"{name!r} is a time of table {self.table.name!r}; a step must not change it.",
-                        "Give the column another name.", field, name)
+            self.report(
+                "replaces-time",
+                f"{name!r} is a time of table {self.table.name!r}; a step must not change it.",
+                "Give the column another name.",
+                field,
+                name,
+            )
             return
-        twin = next((other for other in self.columns.types if other != name and other.casefold() == name.casefold()), None)
+        twin = next(
+            (other for other in self.columns.types if other != name and other.casefold() == name.casefold()),
+            None,
+        )
         if twin:
-            self.report("name-collision", f"{name!r} differs from {twin!r} only in upper and lower case.",
-                        "Spark takes them for one column: rename it.", field, name)
+            self.report(
+                "name-collision",
+                f"{name!r} differs from {twin!r} only in upper and lower case.",
+                "Spark takes them for one column: rename it.",
+                field,
+                name,
+            )
         if self.order and name in self.table.keys:
             self.order = None
         self.columns.put(name, kind, origins)
@@ -72,11 +112,22 @@ class StepWalk:
             checked = self.scope.expression(text, self.columns, path)
             kind = checked.type
             if kind is not None and kind.name in ("null", "interval"):
-                self.report("bad-type", f"{text!r} is {kind}, which no column can be.", "Cast it to a type.", path, text)
+                self.report(
+                    "bad-type",
+                    f"{text!r} is {kind}, which no column can be.",
+                    "Cast it to a type.",
+                    path,
+                    text,
+                )
                 kind = None
             elif kind is None and not checked.faults and not set(checked.columns) & self.columns.broken:
-                self.report("unknown-type", f"The type of {text!r} cannot be told.", "Write CAST(... AS type) around it.",
-                            path, text)
+                self.report(
+                    "unknown-type",
+                    f"The type of {text!r} cannot be told.",
+                    "Write CAST(... AS type) around it.",
+                    path,
+                    text,
+                )
             results.append((name, kind, self.columns.origins_of(checked.columns), path))
         for name, kind, origins, path in results:
             self.put(name, kind, origins, path)
@@ -87,16 +138,26 @@ class StepWalk:
         if kind is None:
             return
         if kind.element:
-            self.report("illegal-type", f"Column {name!r} is {kind}; only single values can be replaced.",
-                        "Use a `compute` step.", path, name)
+            self.report(
+                "illegal-type",
+                f"Column {name!r} is {kind}; only single values can be replaced.",
+                "Use a `compute` step.",
+                path,
+                name,
+            )
             return
         for old, new in step.replace.values.items():
             for value in (_from_key(old, kind), new):
                 try:
                     to_python(value, kind, self.scope.zone)
                 except ValueError as error:
-                    self.report("value-does-not-fit", f"Column {name!r} is {kind}: {error}.", "Mend the value.",
-                                f"{field}.replace.values", value)
+                    self.report(
+                        "value-does-not-fit",
+                        f"Column {name!r} is {kind}: {error}.",
+                        "Mend the value.",
+                        f"{field}.replace.values",
+                        value,
+                    )
         self.put(name, kind, self.columns.origins_of([name]), path)
 
     def _convert(self, step: ConvertStep, field: str) -> None:
@@ -106,18 +167,32 @@ class StepWalk:
         if kind is None:
             return
         if not castable(kind, target) or target.name == "null" or (target.element and kind.name == "string"):
-            self.report("illegal-type", f"Column {convert.column!r} is {kind}, which cannot become {target}.",
-                        "Choose another type.", f"{path}.to", target)
+            self.report(
+                "illegal-type",
+                f"Column {convert.column!r} is {kind}, which cannot become {target}.",
+                "Choose another type.",
+                f"{path}.to",
+                target,
+            )
         if convert.format is not None and not (kind == STRING and target.is_temporal):
-            self.report("superfluous-format", f"A format is for text that becomes a date or time, not for {kind} to {target}.",
-                        "Leave `format` out.", f"{path}.format", convert.format)
+            self.report(
+                "superfluous-format",
+                f"A format is for text that becomes a date or time, not for {kind} to {target}.",
+                "Leave `format` out.",
+                f"{path}.format",
+                convert.format,
+            )
         self.put(convert.column, target, self.columns.origins_of([convert.column]), f"{path}.column")
 
     def _categorise(self, step: CategoriseStep, field: str) -> None:
         categorise, path = step.categorise, f"{field}.categorise"
         if bool(categorise.cases) == (categorise.of is not None):
-            self.report("cases-or-buckets", "A category has either `cases`, or `of` with `buckets` and `labels`.",
-                        "Give one of the two.", path)
+            self.report(
+                "cases-or-buckets",
+                "A category has either `cases`, or `of` with `buckets` and `labels`.",
+                "Give one of the two.",
+                path,
+            )
             self.columns.put(categorise.column, None, NOTHING)
         elif categorise.cases:
             self._cases(categorise, path)
@@ -127,15 +202,27 @@ class StepWalk:
     def _cases(self, categorise: Categorise, path: str) -> None:
         used: Origins = NOTHING
         for index, case in enumerate(categorise.cases):
-            checked = self.scope.expression(case.when, self.columns, f"{path}.cases[{index}].when", wanted="boolean")
+            checked = self.scope.expression(
+                case.when, self.columns, f"{path}.cases[{index}].when", wanted="boolean"
+            )
             used |= self.columns.origins_of(checked.columns)
         values = [case.then for case in categorise.cases]
         kind = _literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
         if kind is None:
-            self.report("mixed-types", f"The values of {categorise.column!r} are of several types: {values}.",
-                        "Give values of one type.", path, categorise.column)
+            self.report(
+                "mixed-types",
+                f"The values of {categorise.column!r} are of several types: {values}.",
+                "Give values of one type.",
+                path,
+                categorise.column,
+            )
         if categorise.buckets or categorise.labels:
-            self.report("cases-or-buckets", "`buckets` and `labels` do not belong to `cases`.", "Leave them out.", path)
+            self.report(
+                "cases-or-buckets",
+                "`buckets` and `labels` do not belong to `cases`.",
+                "Leave them out.",
+                path,
+            )
         self.put(categorise.column, kind, used, f"{path}.column")
 
     def _buckets(self, categorise: Categorise, path: str) -> None:
@@ -143,23 +230,46 @@ class StepWalk:
         checked = self.scope.expression(categorise.of, self.columns, f"{path}.of", wanted="numeric")
         bounds, labels = categorise.buckets, categorise.labels
         if not bounds or list(bounds) != sorted(set(bounds)):
-            self.report("bad-buckets", f"The bounds {list(bounds)} are not ascending.",
-                        "Give at least one bound, each larger than the one before.", f"{path}.buckets", list(bounds))
+            self.report(
+                "bad-buckets",
+                f"The bounds {list(bounds)} are not ascending.",
+                "Give at least one bound, each larger than the one before.",
+                f"{path}.buckets",
+                list(bounds),
+            )
         if len(labels) != len(bounds) + 1:
-            self.report("bad-labels", f"{len(bounds)} bounds make {len(bounds) + 1} buckets; there are {len(labels)} labels.",
-                        "Give one label for each bucket.", f"{path}.labels", list(labels))
+            self.report(
+                "bad-labels",
+                f"{len(bounds)} bounds make {len(bounds) + 1} buckets; there are {len(labels)} labels.",
+                "Give one label for each bucket.",
+                f"{path}.labels",
+                list(labels),
+            )
         if categorise.otherwise is not None:
-            self.report("superfluous-otherwise", "`otherwise` belongs to `cases`: every number is in some bucket.",
-                        "Leave it out.", f"{path}.otherwise", categorise.otherwise)
+            self.report(
+                "superfluous-otherwise",
+                "`otherwise` belongs to `cases`: every number is in some bucket.",
+                "Leave it out.",
+                f"{path}.otherwise",
+                categorise.otherwise,
+            )
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
 
     def _extract(self, step: ExtractStep, field: str) -> None:
         extract, path = step.extract, f"{field}.extract"
-        given = [name for name in ("split", "regex", "date_part", "json_field") if getattr(extract, name) is not None]
+        given = [
+            name
+            for name in ("split", "regex", "date_part", "json_field")
+            if getattr(extract, name) is not None
+        ]
         kind = self.scope.column(extract.of, self.columns, f"{path}.of")
         if len(given) != 1:
-            self.report("one-extraction", f"An extraction is one of split, regex, date_part, json_field; here are {given}.",
-                        "Give exactly one.", path)
+            self.report(
+                "one-extraction",
+                f"An extraction is one of split, regex, date_part, json_field; here are {given}.",
+                "Give exactly one.",
+                path,
+            )
             self.columns.put(extract.column, None, NOTHING)
             return
         if kind is not None:
@@ -169,17 +279,38 @@ class StepWalk:
 
     def _extractable(self, extract: Extract, kind: SparkType, path: str) -> None:
         if extract.date_part is not None and not kind.is_temporal:
-            self.report("illegal-type", f"Column {extract.of!r} is {kind}, not a date or time.",
-                        "Convert it first.", f"{path}.of", extract.of)
+            self.report(
+                "illegal-type",
+                f"Column {extract.of!r} is {kind}, not a date or time.",
+                "Convert it first.",
+                f"{path}.of",
+                extract.of,
+            )
         elif extract.date_part in ("hour", "minute") and kind == DATE:
-            self.report("illegal-type", f"Column {extract.of!r} is a date, which has no {extract.date_part}.",
-                        "Use a timestamp.", f"{path}.date_part", extract.date_part)
+            self.report(
+                "illegal-type",
+                f"Column {extract.of!r} is a date, which has no {extract.date_part}.",
+                "Use a timestamp.",
+                f"{path}.date_part",
+                extract.date_part,
+            )
         elif extract.date_part is None and kind != STRING:
-            self.report("illegal-type", f"Column {extract.of!r} is {kind}, not text.", "Convert it first.", f"{path}.of",
-                        extract.of)
+            self.report(
+                "illegal-type",
+                f"Column {extract.of!r} is {kind}, not text.",
+                "Convert it first.",
+                f"{path}.of",
+                extract.of,
+            )
         if extract.split is not None and (extract.split.part == 0 or not extract.split.by):
-            self.report("out-of-range", "The parts of a split are counted from 1, or from -1 at the end, and the separator "
-                        "is not empty.", "Mend it.", f"{path}.split", extract.split.part)
+            self.report(
+                "out-of-range",
+                "The parts of a split are counted from 1, or from -1 at the end, and the separator "
+                "is not empty.",
+                "Mend it.",
+                f"{path}.split",
+                extract.split.part,
+            )
         if extract.regex is not None:
             self._pattern(extract.regex.pattern, extract.regex.group, f"{path}.regex")
 
@@ -188,13 +319,26 @@ class StepWalk:
             groups = re.compile(pattern).groups
         except re.error as error:
             # Java knows more than Python does; what both refuse is refused.
-            if any(word in str(error) for word in ("unterminated", "unbalanced", "nothing to repeat", "missing )")):
-                self.report("bad-pattern", f"{pattern!r} is not a regular expression: {error}.", "Mend it.",
-                            f"{path}.pattern", pattern)
+            if any(
+                word in str(error)
+                for word in ("unterminated", "unbalanced", "nothing to repeat", "missing )")
+            ):
+                self.report(
+                    "bad-pattern",
+                    f"{pattern!r} is not a regular expression: {error}.",
+                    "Mend it.",
+                    f"{path}.pattern",
+                    pattern,
+                )
             return
         if not 0 <= group <= groups:
-            self.report("out-of-range", f"{pattern!r} has {groups} groups; there is no group {group}.",
-                        "Add parentheses to the pattern, or use group 0 for the whole match.", f"{path}.group", group)
+            self.report(
+                "out-of-range",
+                f"{pattern!r} has {groups} groups; there is no group {group}.",
+                "Add parentheses to the pattern, or use group 0 for the whole match.",
+                f"{path}.group",
+                group,
+            )
 
     def _join(self, step: JoinStep, field: str) -> None:
         apply_join(self, step.join, f"{field}.join")
@@ -204,8 +348,14 @@ class StepWalk:
         if not self._events("previous", previous.by, path):
             return
         if self.order is None:
-            self.report("no-unique-order", f"'previous' needs a unique order of events, and the keys of {self.table.name!r} "
-                        "are not unique here.", "Choose keys that are enforced in the registry.", path, self.table.name)
+            self.report(
+                "no-unique-order",
+                f"'previous' needs a unique order of events, and the keys of {self.table.name!r} "
+                "are not unique here.",
+                "Choose keys that are enforced in the registry.",
+                path,
+                self.table.name,
+            )
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
         origins = self.columns.origins_of([*checked.columns, *previous.by]) | self._time_origins()
         self.put(previous.column, checked.type, origins, f"{path}.column")
@@ -226,8 +376,13 @@ class StepWalk:
         for index, name in enumerate(by):
             self.scope.column(name, self.columns, f"{path}.by[{index}]")
         if self.table.kind != "event":
-            self.report("not-events", f"'{kind}' looks at other events, and {self.table.name!r} is a {self.table.kind} table.",
-                        "Use it on an event table.", path, self.table.name)
+            self.report(
+                "not-events",
+                f"'{kind}' looks at other events, and {self.table.name!r} is a {self.table.kind} table.",
+                "Use it on an event table.",
+                path,
+                self.table.name,
+            )
         return self.table.kind == "event"
 
     def _time_origins(self) -> Origins:

@@ -1,0 +1,165 @@
+"""Conditions in words: `channel is online and amount over 10`, `merchant is missing`, `that were redeemed`."""
+
+from __future__ import annotations
+
+import re
+
+from palmette.features.spec.categories import quoted
+from palmette.features.spec.literals import sql_literal
+from palmette.features.spec.sources import ResolvedSource
+from palmette.features.spec.words_names import AskError, WordsContext, tokens
+
+_COMPARISONS = (
+    (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
+    (r"(?:is |are |was |were )?(?:at most|no more than|not more than|up to|<=)", "<="),
+    (
+        r"(?:is |are |was |were )?(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)",
+        ">",
+    ),
+    (r"(?:is |are |was |were )?(?:under|below|less than|smaller than|lower than|<)", "<"),
+    (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
+    (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
+)
+_MISSING = re.compile(
+    r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I
+)
+_PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
+_BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
+_ONE_OF = re.compile(
+    r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I
+)
+_VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
+_NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
+
+
+def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The condition that a phrase states, as Spark SQL over the source's columns."""
+    for word in ("or", "and"):
+        parts = _split(phrase, word)
+        if len(parts) > 1:
+            return f" {word.upper()} ".join(f"({condition(part, source, context)})" for part in parts)
+    return _simple(phrase.strip(), source, context)
+
+
+def _split(phrase: str, word: str) -> list[str]:
+    """The parts between `and` or `or`, but not inside `between a and b` nor inside a list of values."""
+    if _BETWEEN.match(phrase) or _ONE_OF.match(phrase):
+        return [phrase]
+    pieces = re.split(rf"\s+{word}\s+(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)", phrase, flags=re.I)
+    merged: list[str] = []
+    for piece in pieces:
+        if merged and word == "and" and re.search(r"\bbetween \S+$", merged[-1], re.I):
+            merged[-1] = f"{merged[-1]} and {piece}"
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    for pattern, form in ((_MISSING, "IS NULL"), (_PRESENT, "IS NOT NULL")):
+        found = pattern.match(phrase)
+        if found:
+            name = quoted(context.column(_noun(found["column"]), source).name)
+            return f"{name} {'IS NOT NULL' if found.groupdict().get('no') else form}"
+    found = _BETWEEN.match(phrase)
+    if found:
+        column = context.column(_noun(found["column"]), source).name
+        low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
+        return f"{quoted(column)} BETWEEN {low} AND {high}"
+    found = _ONE_OF.match(phrase)
+    if found:
+        column = context.column(_noun(found["column"]), source).name
+        values = [
+            _value(item, column, source, context)
+            for item in re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", found["values"])
+            if item.strip()
+        ]
+        return f"{quoted(column)} {'NOT ' if found['no'] else ''}IN ({', '.join(values)})"
+    return _comparison(phrase, source, context) or _bare(phrase, source, context)
+
+
+def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+    for pattern, operator in _COMPARISONS:
+        found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
+        if found:
+            column = context.column(_noun(found["column"]), source).name
+            return f"{quoted(column)} {operator} {_value(found['value'], column, source, context)}"
+    return None
+
+
+def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """`are online`, `were redeemed`, `channel online`: a value, a boolean column, or a column beside its value."""
+    rest = _VERBS.sub("", phrase)
+    negated = bool(re.match(r"not\s+", rest, re.I))
+    rest = re.sub(r"^not\s+", "", rest, flags=re.I)
+    words = rest.split()
+    for cut in range(len(words) - 1, 0, -1):
+        try:
+            column = context.column(" ".join(words[:cut]), source).name
+        except AskError:
+            continue
+        value = " ".join(words[cut:])
+        if source.values.get(column) or _is_literal(value):
+            return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source, context)}"
+    options = [
+        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}"
+        for name, value in context.value(rest, source)
+    ]
+    flags = [
+        name
+        for name, kind in source.columns.types.items()
+        if kind.name == "boolean" and tokens(name.removeprefix("is_").removeprefix("was_")) == tokens(rest)
+    ]
+    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in flags]
+    if len(options) == 1:
+        return options[0]
+    names = [*source.columns.types]
+    if options:
+        raise AskError(
+            rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names
+        )
+    raise AskError(phrase, f"condition on {source.view.name}", (), names)
+
+
+def _noun(phrase: str) -> str:
+    return re.sub(r"^(?:the|its|their|an?|have|has|had)\s+", "", phrase.strip(), flags=re.I)
+
+
+def _is_literal(text: str) -> bool:
+    return bool(_NUMBER.match(text) or re.match(r"^(['\"]).*\1$", text))
+
+
+def _value(text: str, column: str, source: ResolvedSource, context: WordsContext) -> str:
+    """A value of a column as a literal; a closed set must have it, a number column wants a number."""
+    text = text.strip()
+    kind = source.columns.types[column]
+    values = source.values.get(column)
+    plain = text[1:-1] if re.match(r"^(['\"]).*\1$", text) else text
+    if values:
+        hits = [value for value in values if str(value) == plain] or [
+            value for value in values if tokens(str(value)) == tokens(plain)
+        ]
+        if len(hits) != 1:
+            raise AskError(
+                text, f"value of {column}", [str(hit) for hit in hits], [str(value) for value in values]
+            )
+        return sql_literal(hits[0])
+    if kind.is_numeric:
+        if _NUMBER.match(plain):
+            return plain
+        other = context.column(plain, source)
+        if not other.type.is_numeric:
+            raise AskError(text, f"number to compare {column} with", (), ())
+        return quoted(other.name)
+    if kind.name == "boolean":
+        folded = plain.lower()
+        if folded not in ("true", "false", "yes", "no"):
+            raise AskError(text, f"value of {column}", (), ("true", "false"))
+        return "true" if folded in ("true", "yes") else "false"
+    if kind.is_temporal and not re.match(r"^\d{4}-\d{2}-\d{2}", plain):
+        raise AskError(text, f"time to compare {column} with", (), ("2025-03-31",))
+    if kind.name != "string" and not kind.is_temporal:
+        raise AskError(text, f"value of {column}", (), ())
+    if plain == text and len(text.split()) > 3:
+        raise AskError(text, f"value of {column}; put it in quotes", (), ())
+    return sql_literal(plain)

@@ -1,0 +1,264 @@
+"""Finding what a phrase names: a source, a column, a value, an entity, a feature. Exactly one, or a question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.fsc import Entity
+from palmette.features.spec.scope import Scope
+from palmette.features.spec.sources import ResolvedSource, Sources
+from palmette.features.spec.values import SparkType
+
+_ARTICLES = frozenset("the a an this that each every all any their his her its own".split())
+_ABBREVIATIONS = {
+    "txn": "transaction",
+    "trx": "transaction",
+    "amt": "amount",
+    "qty": "quantity",
+    "cat": "category",
+    "favorite": "favourite",
+    "ctry": "country",
+    "cust": "customer",
+    "num": "number",
+    "desc": "description",
+    "addr": "address",
+    "acct": "account",
+}
+_AFFIXES = frozenset("id name at time date type code ts key value".split())
+
+
+@dataclass(frozen=True)
+class Question:
+    """What has to be asked before the words can be understood."""
+
+    code: str
+    """`ambiguous-words` or `unknown-words`."""
+    text: str
+    """One precise question."""
+    remedy: str
+    readings: tuple[str, ...] = ()
+    """Words that would be understood; each is a possible answer."""
+
+
+class AskError(Exception):
+    """A phrase that names nothing, or several things."""
+
+    def __init__(
+        self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = ()
+    ) -> None:
+        super().__init__(phrase)
+        self.phrase = phrase
+        self.wanted = wanted
+        self.candidates = tuple(candidates)
+        """What the phrase could mean, each as words that are understood."""
+        self.known = tuple(known)
+        """What there is, when the phrase means nothing of it."""
+
+    def question(self, words: str) -> Question:
+        """The question to ask about these words."""
+        advice = "or write the computation as `aggregate`, `lookup` or `derive`."
+        if self.candidates:
+            readings = tuple(_replaced(words, self.phrase, candidate) for candidate in self.candidates)
+            return Question(
+                "ambiguous-words",
+                f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?",
+                f"Say it as {' or as '.join(map(repr, readings))}, {advice}",
+                readings,
+            )
+        known = f" ({', '.join(self.known[:12])})" if self.known else ""
+        return Question(
+            "unknown-words",
+            f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?",
+            f"Use its name, {advice}",
+        )
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something with a name that a phrase may mean."""
+
+    name: str
+    description: str = ""
+    others: tuple[str, ...] = ()
+    """Further names, less telling than the first."""
+
+
+def tokens(phrase: str) -> tuple[str, ...]:
+    """The words of a phrase or of a name in one form: lower case, singular, without articles.
+
+    >>> tokens("the merchant_categories")
+    ('merchant', 'category')
+    """
+    words = re.findall(r"[a-z]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", phrase).lower())
+    plain = (singular(word) for word in words)
+    found = tuple(_ABBREVIATIONS.get(word, word) for word in plain if word not in _ARTICLES)
+    return found or tuple(words)
+
+
+def singular(word: str) -> str:
+    """The singular of an English noun, roughly; other words stay as they are."""
+    if len(word) <= 3 or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    return word.removesuffix("s")
+
+
+def matches(phrase: str, things: Iterable[Named]) -> list[str]:
+    """Names of what the phrase means, by the strongest kind of match that finds anything."""
+    wanted, things = tokens(phrase), list(things)
+    kinds: list[Callable[[Named], bool]] = [
+        lambda thing: thing.name == phrase.strip(),
+        lambda thing: tokens(thing.name) == wanted,
+        lambda thing: _stem(tokens(thing.name)) == _stem(wanted),
+        lambda thing: any(tokens(other) == wanted for other in thing.others),
+        lambda thing: _contains(tokens(thing.description), wanted),
+    ]
+    for fits in kinds:
+        found = [thing.name for thing in things if fits(thing)]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[:-1] if len(words) > 1 and words[-1] in _AFFIXES else words
+
+
+def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
+    return any(
+        words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1)
+    ) and bool(part)
+
+
+def _replaced(words: str, phrase: str, by: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", lambda _: by, words, count=1)
+
+
+@dataclass(frozen=True)
+class ColumnOf:
+    """A column of a source."""
+
+    source: ResolvedSource
+    name: str
+
+    @property
+    def type(self) -> SparkType:
+        return self.source.columns.types[self.name]
+
+
+@dataclass(frozen=True)
+class WordsContext:
+    """The names that words can mean."""
+
+    scope: Scope
+    sources: Sources
+    features: Mapping[str, str] = field(default_factory=dict)
+    """Feature name to description."""
+
+    @classmethod
+    def of(cls, scope: Scope, sources: Sources) -> WordsContext:
+        return cls(scope, sources, {feature.name: feature.description for feature in scope.spec.features})
+
+    def all_sources(self) -> list[ResolvedSource]:
+        """Declared sources first, then the tables of the registry as they are."""
+        return [source for name in self.sources.names if (source := self.sources.get(name))]
+
+    def source(self, phrase: str) -> ResolvedSource:
+        """The source that a phrase names."""
+        named = [
+            Named(one.view.name, one.view.table.description, (one.view.table.name,))
+            for one in self.all_sources()
+        ]
+        found = matches(phrase, named)
+        if len(found) != 1:
+            raise AskError(phrase, "source", found, [one.name for one in named])
+        source = self.sources.get(found[0])
+        assert source is not None
+        return source
+
+    def source_or_none(self, phrase: str) -> ResolvedSource | None:
+        try:
+            return self.source(phrase)
+        except AskError as ask:
+            if ask.candidates:
+                raise
+            return None
+
+    def column(self, phrase: str, source: ResolvedSource) -> ColumnOf:
+        """The column of a source that a phrase names."""
+        registered = {column.name: column.description for column in source.view.table.columns}
+        named = [Named(name, registered.get(name, "")) for name in source.columns.types]
+        found = matches(phrase, named)
+        if len(found) != 1:
+            raise AskError(phrase, f"column of {source.view.name}", found, [one.name for one in named])
+        return ColumnOf(source, found[0])
+
+    def column_anywhere(self, phrase: str) -> ColumnOf:
+        """The column that a phrase names when it names no source: `redemption amount`, or a name that one source has."""
+        words = phrase.split()
+        hits: list[ColumnOf] = []
+        for cut in range(1, len(words)):
+            source = self.source_or_none(" ".join(words[:cut]))
+            hits += self._try(" ".join(words[cut:]), [source] if source else [])
+        declared = [
+            source
+            for name, source in self.sources.resolved.items()
+            if name in {one.name for one in self.scope.spec.sources}
+        ]
+        for group in (declared, [one for one in self.all_sources() if one.view.is_event]):
+            hits = hits or self._try(phrase, group)
+        names = list(dict.fromkeys(f"{hit.name} of {hit.source.view.name}" for hit in hits))
+        if len(names) != 1:
+            raise AskError(phrase, "column", names, [one.view.name for one in self.all_sources()])
+        return hits[0]
+
+    def _try(self, phrase: str, sources: Iterable[ResolvedSource]) -> list[ColumnOf]:
+        found = []
+        for source in sources:
+            try:
+                found.append(self.column(phrase, source))
+            except AskError as ask:
+                found += [ColumnOf(source, name) for name in ask.candidates]
+        return found
+
+    def value(self, phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
+        """Columns whose closed set of values has what the phrase says, with the value."""
+        return [
+            (name, value)
+            for name, values in source.values.items()
+            if name in source.columns
+            for value in values
+            if tokens(str(value)) == tokens(phrase)
+        ]
+
+    def entity(self, phrase: str) -> Entity | None:
+        """The entity that a phrase names, in the singular."""
+        folded = phrase.lower().replace("_", " ").strip()
+        return next(
+            (
+                one
+                for one in self.scope.spec.entities
+                if folded in (one.name.lower().replace("_", " "), *(key.lower() for key in one.keys))
+            ),
+            None,
+        )
+
+    def feature(self, phrase: str, but: str) -> str:
+        """The other feature that a phrase names."""
+        named = [Named(name, description) for name, description in self.features.items() if name != but]
+        found = matches(phrase, named)
+        if len(found) != 1:
+            raise AskError(phrase, "feature", found, [one.name for one in named])
+        return found[0]
+
+    def looked_up(self) -> Iterator[tuple[Table, Column]]:
+        """Columns of tables that a key of the grain leads to."""
+        for table in self.scope.registry.tables:
+            if table.kind != "event" and set(table.keys) <= set(self.scope.grain) and table.keys_enforced:
+                yield from ((table, column) for column in table.columns if column.name not in table.keys)
