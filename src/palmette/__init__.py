@@ -1,0 +1,66 @@
+"""Palmette writes machine-learning code that a team can merge.
+
+>>> import palmette
+>>> palmette.__version__
+'0.1.0'
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palmette.errors import (
+    DeliveryError,
+    DeveloperError,
+    InputError,
+    MachineError,
+    ModelError,
+    PalmetteError,
+    Problem,
+    RunError,
+    RunStopped,
+    TopologyError,
+    UserError,
+)
+
+if TYPE_CHECKING:
+    from palmette.engine import Observer, RunResult
+
+__version__ = "0.1.0"
+
+
+def features(run_file: str | Path, *, observer: Observer | None = None) -> RunResult:
+    """Builds the feature view that a run file names, up to its pull request.
+
+    Args:
+        run_file: path of the run file; see docs/reference/run.md.
+        observer: told of every event, e.g. to show progress.
+
+    Returns:
+        The run: its folder, its artefacts (`result.value("pull_request")`), its status.
+
+    Raises:
+        InputError: with every mistake in the run file, the specification and the registry.
+        MachineError: something that the run needs is not installed.
+    """
+    from palmette.engine import run_environment
+
+    return run_environment("features", {"run_file": str(Path(run_file).resolve())}, observer=observer)
+
+
+__all__ = [
+    "DeliveryError",
+    "DeveloperError",
+    "InputError",
+    "MachineError",
+    "ModelError",
+    "PalmetteError",
+    "Problem",
+    "RunError",
+    "RunStopped",
+    "TopologyError",
+    "UserError",
+    "__version__",
+    "features",
+]

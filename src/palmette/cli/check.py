@@ -55,7 +55,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     Exit status 0 when every check that ran passed, 1 when one failed.
     """
     from palmette.features.harness.connect import ConnectHarness
-    from palmette.features.spec.resolve import resolve
+    from palmette.features.spec.resolve import load_view
     from palmette.sandbox import Sandbox, WarmSpark
 
     for file in (script, *([tests] if tests else [])):
@@ -63,7 +63,7 @@ def check(  # noqa: PLR0913 - one parameter per option
             raise UserError(
                 f"{str(file)!r} is not a file.", "Give the path of a Python file.", code="no-such-file"
             )
-    view = resolve(fsc, dfr)
+    view = load_view(fsc, dfr)
     chosen = choose(registered(), only, skip)
     name = find_entry(script.read_text(encoding="utf-8"), view.tables, name=entry, file=script.name)
     folder = (root or script.parent).resolve()

@@ -22,14 +22,13 @@ def features(run_file: Path, planner: str | None, human: str | None, seed: int |
 
     Ends with a pull request on a branch of the repository and a screen that says what was checked.
     """
-    from palmette.engine import run_environment
+    from palmette.engine import ConsoleHuman, NoHuman, run_environment
     from palmette.features.questions import answered
 
     run_file = run_file.resolve()
-    answers = answered(run_file, human)
+    answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman())
     arguments = {"run_file": str(run_file), "answers": answers, "planner": planner, "human": human, "seed": seed}
-    click.echo("model: offline rules (no key, no network, no cost; words outside docs/reference/words.md become questions)",
-               err=True)
+    click.echo("model: offline rules (no key, no network, no cost)", err=True)
     result = run_environment("features", arguments, observer=Progress())
     summary = feature_summary(result)
     if as_json:

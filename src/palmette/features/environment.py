@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from palmette.delivery import export_commit
+from palmette.delivery.export import export_base
 from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, create, load_topology
 from palmette.engine.actor import TextFile
 from palmette.errors import InputError
 from palmette.features.artefacts import Request
-from palmette.features.spec.resolve import check_samples, load_run, resolve
+from palmette.features.spec.resolve import load_run, load_view
 from palmette.features.spec.run import Run
+from palmette.features.spec.run_lint import lint_cutoff
+from palmette.features.spec.samples import check_samples
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.sandbox import Sandbox, WarmSpark
@@ -43,11 +46,11 @@ def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inp
     Raises:
         InputError: every mistake in the three files, and every question that words leave open.
     """
-    run = load_run(run_file)
+    run, located = load_run(run_file)
     base = run_file.parent
-    fsc_path, dfr_path = base / run.fsc, base / run.dfr
-    view = resolve(fsc_path, dfr_path, answers=answers or {})
-    problems = check_samples(view, dfr_path)
+    fsc_path, dfr_path = (Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr))
+    view = load_view(fsc_path, dfr_path, answers=answers)
+    problems = [*lint_cutoff(located, view.spec), *check_samples(view, dfr_path.parent)]
     if problems:
         raise InputError(problems)
     texts = {"fsc": fsc_path, "dfr": dfr_path, "run": run_file}
@@ -64,16 +67,18 @@ def open_features(arguments: dict[str, JsonValue]) -> Setup:
     """
     answers = arguments.get("answers") or {}
     assert isinstance(answers, dict)
-    inputs = read_inputs(Path(str(arguments["run_file"])), {name: str(text) for name, text in answers.items()})
+    run_file = Path(str(arguments["run_file"]))
+    inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
     changes = {name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None}
     run = inputs.run.model_copy(update=changes)
     folder = tempfile.TemporaryDirectory(prefix="palmette-base-")
-    base = export_commit(inputs.repository, run.repository.base, Path(folder.name) / "base")
+    base = export_base(inputs.repository, run.repository.base, Path(folder.name) / "base")
     sandbox = Sandbox()
     bench = Workbench(
         run=run, repository=base, checkout=inputs.repository, registry_folder=inputs.registry_folder, sandbox=sandbox,
         spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory), tables=inputs.view.tables)
-    topology = load_topology(Path(run.topology) if run.topology else TOPOLOGY)
+    bench.spark.warm_up()
+    topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
     services = {"view": inputs.view, "workbench": bench, "run_spec": run, "repository_root": base,
                 "sandbox": sandbox, "harness": bench.harness, "seed": run.seed}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -14,6 +16,7 @@ from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame, arrow_type
+from palmette.features.frame_json import encode_row
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 ORACLE_ROWS = 20_000
 """Samples with more rows than this in all are not compared with the oracle, which is brute force."""
+
+
+PREVIEW_ROWS = 50
 
 
 class TrialResult(NamedTuple):
@@ -71,12 +77,13 @@ class Trial:
 
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
         """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
-        places: dict[str, str] = {self.bench.run.output.path or "": str(output)}
-        for name, sample in self.bench.samples.items():
-            assert sample is not None
-            places[self.view.tables[name].path or ""] = str(sample.path)
+        document = yaml.safe_load(config.file.text)
+        samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
+        for fact, path in {**samples, "output": str(output)}.items():
+            if fact in config.places:
+                *parents, last = config.places[fact]
+                reduce(lambda node, key: node[key], parents, document)[last] = path
         target = root / config.file.path
-        document = _replaced(yaml.safe_load(config.file.text), places)
         target.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
         return config.file.path
 
@@ -125,20 +132,15 @@ class Trial:
 
     def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
         status = "failed" if violations else "passed"
-        measurement = Measurement(name="sample run", status=status, detail=detail, seconds=time.monotonic() - started)
+        rows = frame.rows[:PREVIEW_ROWS] if frame else ()
+        preview = json.dumps([encode_row(self.view.output, row) for row in rows]) if rows else ""
+        measurement = Measurement(name="sample run", status=status, detail=detail, evidence=preview,
+                                  seconds=time.monotonic() - started)
         return TrialResult(frame, tuple(violations), measurement)
 
 
 def _rows_for(frame: Frame, as_of: datetime | None) -> int:
     return sum(row["as_of"] == as_of for row in frame.rows)
-
-
-def _replaced(value: Any, places: dict[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(item, places) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, places) for item in value]
-    return places.get(value, value) if isinstance(value, str) and value else value
 
 
 def _read_output(output: Path, view: View, format_: str) -> pa.Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from palmette.delivery.git import Git
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Conventions
 from palmette.features.harness.connect import ConnectHarness
@@ -67,6 +68,11 @@ class Workbench:
 
         return format_file(file, conventions, self.sandbox, self.repository)
 
+    def file_on(self, branch: str, path: str) -> str | None:
+        """The text of a file of the team's repository on a branch; None where there is none."""
+        found = Git(self.checkout).attempt("show", f"{branch}:./{path}")
+        return found.out if found.code == 0 else None
+
     def close(self) -> None:
-        self.spark.close()
+        self.spark.stop()
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from palmette.engine.actor import Violation
 from palmette.features.frame import Frame
+from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
 from palmette.features.harness.harness import CaseResult
 from palmette.features.oracle import differences
 from palmette.features.spec.view import View
@@ -24,24 +25,37 @@ class Example(NamedTuple):
     as_of: datetime | None
     expect: Frame
     """Only the columns that its rows name."""
+    named: tuple[frozenset[str], ...]
+    """By row of `expect`: the columns that are compared."""
+
+    def completed(self, view: View, actual: Frame) -> Frame:
+        """The expected rows, with the values of the actual row of the same identity where a row names none."""
+        identity = {*view.grain, *view.kept, "as_of"}
+        free, rows = list(actual.rows), []
+        for row, named in zip(self.expect.rows, self.named, strict=True):
+            match = next((other for other in free if all(other[key] == row[key] for key in identity & named)), None)
+            if match is not None:
+                free.remove(match)
+            rows.append({name: row[name] if name in named or match is None else match[name] for name in row})
+        return self.expect.with_rows(rows)
 
 
 def examples(view: View) -> list[Example]:
     """The unit tests of the specification as frames."""
-    from palmette.features.frame_json import frame_of, instant_of
-
     found = []
     for test in view.tests:
-        frames = {
-            name: frame_of(
-                {column.name: column.type.parsed for column in table.columns}, test.given.get(name, ())
-            )
-            for name, table in view.tables.items()
-        }
-        named = [name for name in view.output if any(name in row for row in test.expect)]
-        expect = frame_of({name: view.output[name] for name in named}, test.expect)
-        found.append(Example(test.name, frames, instant_of(test.as_of) if test.as_of else None, expect))
+        frames = frame_of_unit_test(view, test.given)
+        as_of = instant_of(test.as_of) if test.as_of else None
+        named = tuple(frozenset(row) for row in test.expect)
+        found.append(Example(test.name, frames, as_of, expected_of_unit_test(view, test), named))
     return found
+
+
+def unlike(view: View, example: Example, actual: Frame) -> str:
+    """How an output differs from what the author expects, as text; empty when it does not."""
+    if missing := [name for name in example.expect.schema if name not in actual.schema]:
+        return f"columns missing from the output: {', '.join(missing)}"
+    return difference(view, example.completed(view, actual), actual)
 
 
 def difference(view: View, wanted: Frame, actual: Frame) -> str:

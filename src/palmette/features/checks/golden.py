@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import difference, examples, failure
+from palmette.features.checks.cases import examples, failure, unlike
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import NotCovered, WouldFail, expected
 
@@ -33,7 +33,7 @@ class SpecCheck:
             except WouldFail as reason:
                 problem = f"the computation fails: {reason}"
             else:
-                problem = difference(subject.view, example.expect, computed)
+                problem = unlike(subject.view, example, computed)
             if problem:
                 message = f"Unit test {example.name!r} of the specification contradicts its definitions."
                 violations.append(
@@ -69,7 +69,7 @@ class GoldenCheck:
         for example, result in zip(found, results, strict=True):
             if result.frame is None:
                 violations.append(failure(result))
-            elif problem := difference(subject.view, example.expect, result.frame):
+            elif problem := unlike(subject.view, example, result.frame):
                 message = f"Unit test {example.name!r} of the specification fails on the script."
                 violations.append(
                     Violation(code=self.code, subject=example.name, message=message, evidence=problem)

