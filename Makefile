@@ -1,0 +1,43 @@
+# Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench-checks bench-engine doctor clean
+
+BIN := .venv/bin
+SETUP := pyproject.toml constraints.txt scripts/setup.sh
+export PYTHON
+
+help: ## What there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.spark ## From a specification to a verified pull request, on the example repository
+	@scripts/demo.sh
+
+test: .venv/.dev ## All tests
+	@$(BIN)/pytest
+
+lint: .venv/.dev ## Rules, types, import directions and sizes
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tests/test_style.py
+
+bench-checks: .venv/.dev ## Seeded bugs: how many the checks catch
+	@$(BIN)/python -m palmette.bench.checks
+
+bench-engine: .venv/.dev ## Overhead of the engine per step
+	@$(BIN)/python -m palmette.bench.engine
+
+doctor: .venv/.spark ## What is installed, what is missing, how to get it
+	@$(BIN)/palmette doctor --spark
+
+clean: ## Remove what make made
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .palmette build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.spark: $(SETUP)
+	@scripts/setup.sh spark
+	@touch $@
+
+.venv/.dev: $(SETUP)
+	@scripts/setup.sh dev
+	@touch $@ .venv/.spark

@@ -1,0 +1,6 @@
+#!/bin/sh
+# The main job on the example: a checkout of the example repository, one run file, one pull request.
+set -eu
+cd "$(dirname "$0")/.."
+.venv/bin/python examples/offers/prepare.py
+exec .venv/bin/palmette features build/offers/runs/user_offer_redemptions.yaml

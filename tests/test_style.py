@@ -1,0 +1,118 @@
+"""Sizes and names. `python tests/test_style.py` lists what is larger than preferred, though still allowed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("src", "tests", "examples", "scripts")
+
+
+class Bound(NamedTuple):
+    preferred: int
+    most: int
+
+
+FILE_LINES = Bound(400, 600)
+FUNCTION_LINES = Bound(40, 80)
+PARAMETERS = Bound(7, 7)
+
+
+class Size(NamedTuple):
+    """A measured file or function."""
+
+    place: str
+    what: str
+    value: int
+    bound: Bound
+
+    def __str__(self) -> str:
+        bounds = f"preferred {self.bound.preferred}, most {self.bound.most}"
+        return f"{self.place}: {self.value} {self.what} ({bounds})"
+
+
+def python_files() -> list[Path]:
+    return sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
+
+
+def sizes(file: Path) -> Iterator[Size]:
+    text = file.read_text(encoding="utf-8")
+    place = str(file.relative_to(ROOT))
+    yield Size(place, "lines", text.count("\n"), FILE_LINES)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            name = f"{place}:{node.lineno} {node.name}"
+            yield Size(name, "lines", (node.end_lineno or 0) - node.lineno + 1, FUNCTION_LINES)
+            if not _is_command(node):
+                yield Size(name, "parameters", _parameters(node), PARAMETERS)
+
+
+def _is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is a command of click, which has a parameter per option."""
+    return any(ast.unparse(decorator).startswith("click.command") for decorator in function.decorator_list)
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    arguments = function.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+@pytest.mark.parametrize("file", python_files(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_sizes(file: Path) -> None:
+    too_large = [str(size) for size in sizes(file) if size.value > size.bound.most]
+    assert not too_large, "\n".join(too_large)
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports them by their bare names."""
+    names = Counter(file.name for file in (ROOT / "tests").rglob("*.py") if file.name != "conftest.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def tracked_texts() -> Iterator[tuple[str, str]]:
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    for name in filter(None, listed.decode().split("\0")):
+        try:
+            yield name, (ROOT / name).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+            continue
+
+
+def test_no_file_names_a_machine() -> None:
+    """Neither the folders of one machine nor the hosts that packages came from."""
+    folders = "|".join(("work/main", "work/shared", "root/", "opt/pypi", "opt/wheels", r"home/\w+/"))
+    hosts = "|".join((r"pypi\.org", "pythonhosted", "--index-url", "--extra-index", "find-links"))
+    named = re.compile(rf"(?<![\w.*]){'/'}({folders})|{hosts}")
+    allowed = str(Path(__file__).relative_to(ROOT))
+    found = [
+        f"{name}: {hit[0]}"
+        for name, text in tracked_texts()
+        if name != allowed
+        for hit in named.finditer(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_constraints_are_exact_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    wrong = [line for line in lines if not re.fullmatch(r"#.*|[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line)]
+    assert not wrong
+
+
+if __name__ == "__main__":
+    for measured in python_files():
+        for one in sizes(measured):
+            if one.value > one.bound.preferred:
+                print(one)
