@@ -1,0 +1,1 @@
+"""One Spark job per module."""
