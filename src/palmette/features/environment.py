@@ -15,10 +15,8 @@ from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, 
 from palmette.engine.actor import TextFile
 from palmette.errors import InputError
 from palmette.features.artefacts import Request
-from palmette.features.spec.resolve import load_run, load_view
+from palmette.features.spec.resolve import check_samples, load_run, load_view
 from palmette.features.spec.run import Run
-from palmette.features.spec.run_lint import lint_cutoff
-from palmette.features.spec.samples import check_samples
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.sandbox import Sandbox, WarmSpark
@@ -46,11 +44,11 @@ def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inp
     Raises:
         InputError: every mistake in the three files, and every question that words leave open.
     """
-    run, located = load_run(run_file)
+    run = load_run(run_file)
     base = run_file.parent
     fsc_path, dfr_path = (Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr))
     view = load_view(fsc_path, dfr_path, answers=answers)
-    problems = [*lint_cutoff(located, view.spec), *check_samples(view, dfr_path.parent)]
+    problems = check_samples(view, dfr_path.parent)
     if problems:
         raise InputError(problems)
     texts = {"fsc": fsc_path, "dfr": dfr_path, "run": run_file}
