@@ -1,22 +1,22 @@
-"""The scenarios of a view: tables that put every boundary, absence and tie to the test, each on its own entity."""
+"""The scenarios of a view: tables that put every boundary, absence and tie to the test."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from palmette.features.frame import Frame
+from palmette.features.frames import scenes
 from palmette.features.frames.calendar import CutOffs, cut_offs
-from palmette.features.frames.exemplars import Exemplar, find_exemplars
-from palmette.features.frames.studio import Entity, Row, Studio
+from palmette.features.frames.crowd import crowd
+from palmette.features.frames.exemplars import find_exemplars
+from palmette.features.frames.scene import Scene
+from palmette.features.frames.studio import Studio
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, GapStep, JoinStep, Lookup, SessionStep
-from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
 
@@ -30,6 +30,19 @@ class Scenario:
     frames: Mapping[str, Frame]
     as_of: datetime | None
     """None when the spine carries the cut-offs."""
+
+
+class Staged(NamedTuple):
+    """A scene with its name and purpose."""
+
+    name: str
+    why: str
+    scene: Scene
+
+    def scenario(self) -> Scenario:
+        view, cutoff = self.scene.studio.view, self.scene.cutoff
+        frames = self.scene.studio.frames(self.scene.rows(), cutoff)
+        return Scenario(self.name, self.why, frames, None if view.cutoff == "spine" else cutoff)
 
 
 def scenarios(view: View, seed: int = 0, count: int = 12) -> list[Scenario]:
@@ -56,22 +69,13 @@ class _Same:
 
 @lru_cache(maxsize=4)
 def _scenarios(same: _Same, seed: int) -> tuple[Scenario, ...]:
-    view = same.view
-    studio = Studio(view, seed)
-    cutoffs = cut_offs(studio.zone, midnights=view.cutoff == "partition")
-    exemplars = find_exemplars(studio, cutoffs.plain)
-    found = []
-    for scene, cutoff, name, why in _plan(studio, exemplars, cutoffs):
-        frames = studio.frames(scene.rows, cutoff)
-        as_of = None if view.cutoff == "spine" else cutoff
-        if _runs(view, frames, as_of):
-            found.append(Scenario(name, why, frames, as_of))
-    return tuple(found)
+    found = [staged.scenario() for staged in stage(same.view, seed)]
+    return tuple(scenario for scenario in found if _runs(same.view, scenario))
 
 
-def _runs(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> bool:
+def _runs(view: View, scenario: Scenario) -> bool:
     try:
-        expected(view, frames, as_of)
+        expected(view, scenario.frames, scenario.as_of)
     except WouldFail:
         return False
     except NotCovered:
@@ -79,93 +83,36 @@ def _runs(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> bo
     return True
 
 
-@dataclass
-class Scene:
-    """Rows in the making; every case gets an entity of its own."""
-
-    studio: Studio
-    exemplars: list[Exemplar]
-    cutoff: datetime
-    rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    count: int = 0
-
-    def entity(self) -> Entity:
-        self.count += 1
-        return Entity(self.count - 1)
-
-    def add(self, rows: Mapping[str, list[Row]]) -> None:
-        for name, each in rows.items():
-            self.rows[name] += each
-
-    def case(self, exemplar: Exemplar, table: Table, make: Callable[[Entity], list[Row]]) -> None:
-        """A new entity with the exemplar's rows, but in `table` those that `make` gives."""
-        entity = self.entity()
-        without = [table.name] if table != self.studio.spine or table in self.studio.events() else []
-        self.add(exemplar.rows(self.studio, entity, self.cutoff, without=without))
-        self.rows[table.name] += make(entity)
-        spine = self.studio.spine
-        if spine is not None and spine == table and without:
-            self.rows[spine.name].append(
-                self.studio.row(spine, entity, exemplar.values[spine.name], self.cutoff))
+_SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
+    ("boundaries", scenes.boundaries, "plain",
+     "Events at, just before and just after the cut-off and the start of every window; rows that are known late."),
+    ("values", scenes.values, "plain",
+     "Every column at, above and below the values that conditions name, zero, negative and large."),
+    ("absences", scenes.absences, "plain",
+     "Nulls in every column that allows them, entities without rows, keys that match nothing."),
+    ("repeats", scenes.repeats, "plain",
+     "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced."),
+    ("states", scenes.states, "plain", "States that begin or end exactly at the cut-off or at an event."),
+    ("histories", scenes.histories, "plain",
+     "Events of one entity exactly a timeout apart, across the cut-off, and known late."),
+    ("spring", scenes.boundaries, "spring", "Windows that span the day on which clocks go forward."),
+    ("autumn", crowd, "autumn", "Many events around the day on which clocks go back."),
+    ("leap_day", crowd, "leap", "Many events around 29 February."),
+    ("crowd", crowd, "plain", "Several hundred random events of few entities."),
+    ("new_year", scenes.midnights, "year", "Events at midnights, of the zone and of UTC, around New Year."),
+    ("empty", scenes.empty, "plain", "Tables without rows."),
+)
 
 
-Plan = Iterator[tuple[Scene, datetime, str, str]]
-
-
-def _plan(studio: Studio, exemplars: list[Exemplar], cutoffs: CutOffs) -> Plan:
-    from palmette.features.frames import scenes
-
-    makers: list[tuple[Callable[[Scene], None], datetime, str, str]] = [
-        (scenes.boundaries, cutoffs.plain, "boundaries",
-         "Events at, just before and just after the cut-off and the start of every window; rows that are known late."),
-        (scenes.values, cutoffs.plain, "values",
-         "Every column at, above and below the values that conditions name, zero, negative and large."),
-        (scenes.absences, cutoffs.plain, "absences",
-         "Nulls in every column that allows them, entities without rows, keys that match nothing."),
-        (scenes.repeats, cutoffs.plain, "repeats",
-         "Repeated values, equal times, repeated rows where keys are not enforced, several states and sessions of one key."),
-        (scenes.states, cutoffs.plain, "states", "States that begin or end exactly at the cut-off or at an event."),
-        (scenes.histories, cutoffs.plain, "histories", "Events of one entity exactly a timeout apart, and across the cut-off."),
-        (scenes.boundaries, cutoffs.spring, "spring", "Windows that span the day on which clocks go forward."),
-        (scenes.crowd, cutoffs.autumn, "autumn", "Many events around the day on which clocks go back."),
-        (scenes.crowd, cutoffs.leap, "leap_day", "Many events around 29 February."),
-        (scenes.crowd, cutoffs.plain, "crowd", "Several hundred random events of few entities."),
-        (scenes.midnights, cutoffs.year, "new_year", "Events at midnights, of the zone and of UTC, around New Year."),
-        (scenes.empty, cutoffs.plain, "empty", "Tables without rows."),
-    ]
-    for make, cutoff, name, why in makers:
-        scene = Scene(studio, exemplars, cutoff)
-        make(scene)
-        if any(scene.rows.values()) or name == "empty":
-            yield scene, cutoff, name, why
-
-
-def windows_of(view: View, table: Table) -> list[Window]:
-    """The windows that features take from a table, each once."""
-    found = []
-    for feature in view.features:
-        computation = feature.computation
-        if isinstance(computation, Aggregate | Expression) and view.source(computation.source).table == table:
-            found.append(computation.window)
-    return list(dict.fromkeys(found))
-
-
-def state_moments(view: View, table: Table) -> set[str]:
-    """When states of the table are looked up: at `event`, at `cutoff`."""
-    moments = {"cutoff" for feature in view.features
-               if isinstance(feature.computation, Lookup) and feature.computation.table == table.name}
-    moments |= {"cutoff" for source in view.sources if source.table == table}
-    return moments | {step.join.at for source in view.sources for step in (*source.early, *source.late)
-                      if isinstance(step, JoinStep) and step.join.table == table.name}
-
-
-def lengths_of(view: View, table: Table) -> list[timedelta]:
-    """Lengths of time between events that the view's sessions and gaps ask about."""
-    found: list[timedelta] = []
-    for source in view.sources:
-        for step in source.late:
-            if isinstance(step, SessionStep) and source.table == table:
-                found.append(step.session.timeout.timedelta)
-            elif isinstance(step, GapStep) and source.table == table:
-                found.append(timedelta(**{step.gap.unit: 1}))
-    return list(dict.fromkeys(found))
+def stage(view: View, seed: int = 0) -> list[Staged]:
+    """The scenes of a view, each entity with its own rows; scenes that do not apply are left out."""
+    studio = Studio(view, seed)
+    cutoffs: CutOffs = cut_offs(studio.zone, midnights=view.cutoff == "partition")
+    exemplars = find_exemplars(studio, cutoffs.plain)
+    staged = []
+    for name, fill, when, why in _SCENES:
+        scene = Scene(studio, exemplars, getattr(cutoffs, when))
+        fill(scene)
+        if scene.parts or name == "empty":
+            staged.append(Staged(name, why, scene))
+    return staged

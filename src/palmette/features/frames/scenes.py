@@ -1,36 +1,50 @@
-"""What each scenario puts into the tables."""
+"""What scenarios put to the test, one entity a case: edges of windows, values, absences, repeats, states, histories."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
+from palmette.features.frames.asked import lengths_of, state_moments, windows_of
 from palmette.features.frames.exemplars import LONG_AGO, SOON, Exemplar, usual_row
-from palmette.features.frames.scenarios import Scene, lengths_of, state_moments, windows_of
+from palmette.features.frames.scene import Scene
 from palmette.features.frames.studio import Entity, Row
 from palmette.features.oracle.clock import day_of, midnight, window_start
-from palmette.features.spec.dfr import Table
+from palmette.features.spec.dfr import Column, Table
 
-DAY, HOUR, SECOND = timedelta(days=1), timedelta(hours=1), timedelta(seconds=1)
-CROWD = 250
+DAY, HOUR, SECOND, MICROSECOND = (
+    timedelta(days=1), timedelta(hours=1), timedelta(seconds=1), timedelta(microseconds=1))
+
+
+class Instant(NamedTuple):
+    """When an event happens and is known, and how to say so."""
+
+    note: str
+    at: datetime
+    available: datetime | None = None
 
 
 def boundaries(scene: Scene) -> None:
-    """An event at every telling instant, one entity each."""
-    for table in scene.studio.events():
-        for exemplar in _relevant(scene, table):
-            for at, available in _instants(scene, table):
-                scene.case(exemplar, table, lambda entity, t=table, e=exemplar, a=at, k=available: [  # type: ignore[misc]
-                    scene.studio.row(t, entity, e.values[t.name], a, available=k)])
-    _later_cutoffs(scene)
+    """An event at every telling instant."""
+    studio = scene.studio
+    for table in studio.events():
+        for exemplar in relevant(scene, table):
+            for instant in (*_edges(scene, table), *_late(scene, table)):
+                entity = scene.entity()
+                row = studio.row(table, entity, exemplar.values[table.name], instant.at, available=instant.available)
+                theme = f"{table.name}_{'known_late' if instant.available else 'at_the_edges'}"
+                scene.case(exemplar, table, entity, [row], (theme, f"{table.name} {instant.note}"))
+    _more_cutoffs(scene)
 
 
-def _relevant(scene: Scene, table: Table) -> list[Exemplar]:
+def relevant(scene: Scene, table: Table) -> list[Exemplar]:
     """Exemplars that add something for the features of a table."""
     view = scene.studio.view
     names = {feature.name for feature in view.features
              if feature.source is not None and view.source(feature.source).table == table}
-    found, covered = [], set[str]()
+    found: list[Exemplar] = []
+    covered: set[str] = set()
     for exemplar in scene.exemplars:
         if not found or exemplar.features & names - covered:
             found.append(exemplar)
@@ -38,218 +52,215 @@ def _relevant(scene: Scene, table: Table) -> list[Exemplar]:
     return found
 
 
-def _instants(scene: Scene, table: Table) -> Iterator[tuple[datetime, datetime | None]]:
-    """Event and availability times."""
+def _edges(scene: Scene, table: Table) -> Iterator[Instant]:
     cutoff, zone, step = scene.cutoff, scene.studio.zone, scene.studio.step(table)
-    for at in (cutoff, cutoff - step, cutoff + step, cutoff - SOON, cutoff + DAY, midnight(day_of(cutoff, zone), zone)):
-        yield at, None
+    yield Instant("shortly before the cut-off", cutoff - SOON)
+    yield Instant("exactly at the cut-off", cutoff)
+    yield Instant("just before the cut-off", cutoff - step)
+    yield Instant("just after the cut-off", cutoff + step)
+    yield Instant("a day after the cut-off", cutoff + DAY)
+    yield Instant("at the midnight before the cut-off", midnight(day_of(cutoff, zone), zone))
     for window in windows_of(scene.studio.view, table):
         start = window_start(cutoff, window, zone)
-        if start is not None:
-            for at in (start, start - step, start + step, midnight(day_of(start, zone), zone), start - DAY):
-                yield at, None
-            if window.unit == "d":
-                yield cutoff - window.amount * DAY, None
-    yield cutoff - LONG_AGO, None
+        if start is None:
+            continue
+        yield Instant(f"exactly {window} before the cut-off", start)
+        yield Instant(f"just more than {window} before the cut-off", start - step)
+        yield Instant(f"just less than {window} before the cut-off", start + step)
+        yield Instant(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
+        yield Instant(f"a day before the last {window}", start - DAY)
+        if window.unit == "d":
+            yield Instant(f"{window.amount * 24} hours before the cut-off", cutoff - window.amount * DAY)
+    yield Instant("long ago", cutoff - LONG_AGO)
+
+
+def _late(scene: Scene, table: Table) -> Iterator[Instant]:
     if table.available_time is not None:
-        for available in (cutoff, cutoff - timedelta(microseconds=1), cutoff + HOUR):
-            yield cutoff - 2 * DAY, available
-        yield cutoff - HOUR, cutoff - 3 * DAY
+        cutoff = scene.cutoff
+        yield Instant("known exactly at the cut-off", cutoff - 2 * DAY, cutoff)
+        yield Instant("known just before the cut-off", cutoff - 2 * DAY, cutoff - MICROSECOND)
+        yield Instant("known only after the cut-off", cutoff - 2 * DAY, cutoff + HOUR)
+        yield Instant("known before they happened", cutoff - HOUR, cutoff - 3 * DAY)
 
 
-def _later_cutoffs(scene: Scene) -> None:
-    """Where every row of the spine has its own cut-off: further ones for the first entities."""
-    spine = scene.studio.spine
-    if spine is None or scene.studio.view.cutoff != "spine":
+def _more_cutoffs(scene: Scene) -> None:
+    """Where every row of the spine has its own cut-off: entities with several."""
+    studio, spine = scene.studio, scene.studio.spine
+    if spine is None or studio.view.cutoff != "spine":
         return
-    for number in range(min(scene.count, 12)):
-        for later in (DAY, timedelta(microseconds=1), -DAY):
-            scene.rows[spine.name].append(scene.studio.row(
-                spine, Entity(number), scene.exemplars[0].values[spine.name], scene.cutoff + later))
+    for exemplar in scene.exemplars:
+        for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
+            entity = scene.entity()
+            rows = {name: list(each) for name, each in exemplar.rows(studio, entity, scene.cutoff).items()}
+            rows[spine.name].append(studio.row(spine, entity, exemplar.values[spine.name], scene.cutoff + later))
+            scene.add("several_cut_offs", "one entity with several cut-offs", rows)
 
 
 def values(scene: Scene) -> None:
-    """Every value of every palette, one entity each."""
+    """Every value of every palette."""
     for table in scene.studio.view.tables.values():
         for column in scene.studio.free(table):
             for value in scene.studio.palettes[table.name, column.name]:
-                for exemplar in _relevant(scene, table)[:1] or scene.exemplars[:1]:
-                    scene.case(exemplar, table, lambda entity, t=table, e=exemplar, c=column.name, v=value: [  # type: ignore[misc]
-                        usual_row(scene.studio, t, entity, {**e.values[t.name], c: v}, scene.cutoff)])
+                for exemplar in relevant(scene, table)[:1]:
+                    _one_value(scene, exemplar, table, column, value)
+
+
+def _one_value(scene: Scene, exemplar: Exemplar, table: Table, column: Column, value: Any) -> None:
+    entity = scene.entity()
+    given = {**exemplar.values[table.name], column.name: value}
+    text = "another value" if column.personal else value if isinstance(value, str) else str(value)
+    scene.case(exemplar, table, entity, [usual_row(scene.studio, table, entity, given, scene.cutoff)],
+               (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]))
 
 
 def absences(scene: Scene) -> None:
     """Nulls, and entities that lack rows."""
-    exemplar = scene.exemplars[0]
-    for table in scene.studio.view.tables.values():
+    exemplar, studio = scene.exemplars[0], scene.studio
+    for table in studio.view.tables.values():
         entity = scene.entity()
-        scene.add(exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name]))
+        scene.add("nothing_there", f"no row in {table.name}",
+                  exemplar.rows(studio, entity, scene.cutoff, without=[table.name]))
         for column in table.columns:
             if column.nullable and column.name not in table.keys:
-                scene.case(exemplar, table, lambda entity, t=table, c=column.name: [  # type: ignore[misc]
-                    _without(scene, t, usual_row(scene.studio, t, entity, exemplar.values[t.name], scene.cutoff), c)])
+                entity = scene.entity()
+                row = usual_row(studio, table, entity, exemplar.values[table.name], scene.cutoff)
+                scene.case(exemplar, table, entity, [studio.dated(table, {**row, column.name: None})],
+                           (f"nulls_in_{table.name}", f"null {column.name}"))
     _alone(scene)
     _strangers(scene)
 
 
-def _without(scene: Scene, table: Table, row: Row, column: str) -> Row:
-    return scene.studio.dated(table, {**row, column: None})
-
-
 def _alone(scene: Scene) -> None:
-    """Entities with rows in one table only."""
     exemplar = scene.exemplars[0]
     for table in scene.studio.view.tables.values():
-        entity = scene.entity()
-        scene.rows[table.name].append(
-            usual_row(scene.studio, table, entity, exemplar.values[table.name], scene.cutoff))
+        row = usual_row(scene.studio, table, scene.entity(), exemplar.values[table.name], scene.cutoff)
+        scene.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
 
 
 def _strangers(scene: Scene) -> None:
     """Rows in which one key belongs to somebody else."""
-    exemplar = scene.exemplars[0]
+    exemplar, keys = scene.exemplars[0], scene.studio.keys
     for table in scene.studio.view.tables.values():
-        links = [link for column in table.columns if (link := scene.studio.keys.link(table, column.name)) is not None]
-        for link in links:
+        links = {column.name: link for column in table.columns
+                 if (link := keys.link(table, column.name)) is not None}
+        for name, link in links.items():
             entity = scene.entity()
-            scene.add(exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name]))
             stranger = Entity(entity.number, {link: entity.number + 1000})
-            scene.rows[table.name].append(
-                usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff))
+            rows = exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name])
+            rows[table.name] = [usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)]
+            scene.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
 
 def repeats(scene: Scene) -> None:
     """Several events of one entity: equal values, equal frequencies, equal times, repeated rows."""
     studio = scene.studio
     for table in studio.events():
-        for exemplar in _relevant(scene, table):
+        about = f"repeated_{table.name}"
+        for exemplar in relevant(scene, table):
             plain = exemplar.values[table.name]
-            scene.case(exemplar, table, lambda entity, t=table, v=plain: [  # type: ignore[misc]
-                studio.row(t, entity, v, scene.cutoff - hours * HOUR) for hours in (2, 3, 3, 50)])
+            entity = scene.entity()
+            rows = [studio.row(table, entity, plain, scene.cutoff - hours * HOUR) for hours in (2, 3, 3, 50)]
+            scene.case(exemplar, table, entity, rows, (about, f"four {table.name}, two at the same time"))
             for column in studio.free(table):
                 palette = studio.palettes[table.name, column.name][:4]
-                for order in (palette, palette[::-1], [*palette, *palette]):
-                    scene.case(exemplar, table, lambda entity, t=table, v=plain, c=column.name, o=order: [  # type: ignore[misc]
-                        studio.row(t, entity, {**v, c: value}, scene.cutoff - (2 + i // 2) * HOUR)
-                        for i, value in enumerate(o)])
+                for order in (palette, palette[::-1], [*palette, *palette], [*palette[:2], *palette[:3]]):
+                    entity = scene.entity()
+                    rows = [studio.row(table, entity, {**plain, column.name: value}, scene.cutoff - (2 + i // 2) * HOUR)
+                            for i, value in enumerate(order)]
+                    scene.case(exemplar, table, entity, rows, (about, f"{column.name} that repeats or ties"))
             if not table.keys_enforced:
-                scene.case(exemplar, table, lambda entity, t=table, v=plain: _twice(scene, t, entity, v))  # type: ignore[misc]
+                entity = scene.entity()
+                scene.case(exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows"))
     spine = studio.spine
     if spine is not None and not spine.keys_enforced:
-        scene.rows[spine.name] += [dict(row) for row in scene.rows[spine.name][:5]]
+        rows = list(scene.parts[0].rows[spine.name]) if scene.parts else []
+        scene.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
 
 
-def _twice(scene: Scene, table: Table, entity: Entity, values: dict[str, object]) -> list[Row]:
-    row = scene.studio.row(table, entity, values, scene.cutoff - SOON)
-    other = scene.studio.row(table, entity, values, scene.cutoff - 5 * HOUR)
+def _twice(scene: Scene, table: Table, entity: Entity, given: Mapping[str, Any]) -> list[Row]:
+    row = scene.studio.row(table, entity, given, scene.cutoff - SOON)
+    other = scene.studio.row(table, entity, given, scene.cutoff - 5 * HOUR)
     return [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
 
 
 def states(scene: Scene) -> None:
     """Successive states whose times touch the cut-off or an event."""
-    studio = scene.studio
-    for table in studio.tables("snapshot", "scd2", "dimension"):
-        if table.kind == "dimension":
-            continue
-        moments = [scene.cutoff] if "cutoff" in state_moments(studio.view, table) else []
-        moments += [scene.cutoff - SOON] if "event" in state_moments(studio.view, table) else []
+    studio, none = scene.studio, timedelta(0)
+    for table in studio.tables("snapshot", "scd2"):
+        asked = state_moments(studio.view, table)
+        moments = [("cut-off", scene.cutoff)] if "cutoff" in asked else []
+        moments += [("event", scene.cutoff - SOON)] if "event" in asked else []
         step = studio.step(table)
-        for moment in moments:
-            for first, second, end in (
-                (-10 * DAY, -DAY, None), (-10 * DAY, timedelta(0), None), (-10 * DAY, -step, None),
-                (-10 * DAY, step, None), (-DAY, DAY, None), (-10 * DAY, -5 * DAY, timedelta(0)),
-                (-10 * DAY, -5 * DAY, -step), (-10 * DAY, -5 * DAY, step), (timedelta(0), DAY, None),
+        for what, moment in moments:
+            for note, first, second, end in (
+                (f"a new state before the {what}", -10 * DAY, -DAY, None),
+                (f"a new state exactly at the {what}", -10 * DAY, none, None),
+                (f"a new state just before the {what}", -10 * DAY, -step, None),
+                (f"a new state just after the {what}", -10 * DAY, step, None),
+                (f"a new state a day after the {what}", -DAY, DAY, None),
+                (f"a state that ends exactly at the {what}", -10 * DAY, -5 * DAY, none),
+                (f"a state that ends just before the {what}", -10 * DAY, -5 * DAY, -step),
+                (f"a state that ends just after the {what}", -10 * DAY, -5 * DAY, step),
+                (f"the first state exactly at the {what}", none, DAY, None),
             ):
-                scene.case(scene.exemplars[0], table, lambda entity, t=table, m=moment, a=first, b=second, e=end: (  # type: ignore[misc]
-                    _successive(scene, t, entity, m + a, m + b, None if e is None else m + e)))
+                entity = scene.entity()
+                rows = _successive(scene, table, entity, (moment + first, moment + second),
+                                   None if end is None else moment + end)
+                scene.case(scene.exemplars[0], table, entity, rows, (f"states_of_{table.name}", note))
 
 
-def _successive(scene: Scene, table: Table, entity: Entity, first: datetime, second: datetime,
+def _successive(scene: Scene, table: Table, entity: Entity, begins: tuple[datetime, datetime],
                 end: datetime | None) -> list[Row]:
     studio = scene.studio
-    values = [scene.exemplars[0].values[table.name], dict(studio.wild(table))]
+    first = scene.exemplars[0].values[table.name]
+    second = dict(first)
     for column in studio.free(table):
-        palette = studio.palettes[table.name, column.name]
-        others = [value for value in palette if value != values[0][column.name]]
-        if others:
-            values[1] = {**values[1], column.name: others[entity.number % len(others)]}
-    return [studio.row(table, entity, values[0], first, until=second),
-            studio.row(table, entity, values[1], second, until=end)]
+        others = [value for value in studio.palettes[table.name, column.name] if value != first[column.name]]
+        second[column.name] = others[entity.number % len(others)] if others else first[column.name]
+    return [studio.row(table, entity, first, begins[0], until=begins[1]),
+            studio.row(table, entity, second, begins[1], until=end)]
 
 
 def histories(scene: Scene) -> None:
-    """Pairs and runs of events at telling distances."""
+    """Runs of events at telling distances."""
     studio = scene.studio
     for table in studio.events():
-        lengths = lengths_of(studio.view, table)
         if not any(source.table == table and source.late_by for source in studio.view.sources):
             continue
-        step = max(studio.step(table), SECOND) if studio.step(table) >= SECOND else studio.step(table)
-        for exemplar in _relevant(scene, table):
-            for length in lengths or [HOUR]:
-                for gap in (length, length - step, length + step, length / 2, timedelta(0)):
-                    scene.case(exemplar, table, lambda entity, t=table, e=exemplar, g=gap: [  # type: ignore[misc]
-                        studio.row(t, entity, e.values[t.name], scene.cutoff - SOON - i * g) for i in range(4)])
-            scene.case(exemplar, table, lambda entity, t=table, e=exemplar: [  # type: ignore[misc]
-                studio.row(t, entity, _other(scene, t, e, i), scene.cutoff + hours * HOUR)
-                for i, hours in enumerate((-60, -30, -3, -1, 0, 2))])
-            if table.available_time is not None:
-                scene.case(exemplar, table, lambda entity, t=table, e=exemplar: [  # type: ignore[misc]
-                    studio.row(t, entity, _other(scene, t, e, i), scene.cutoff - hours * HOUR,
-                               available=scene.cutoff + HOUR if i == 1 else None)
-                    for i, hours in enumerate((60, 30, 3, 1))])
+        about, step = f"history_of_{table.name}", studio.step(table)
+        for exemplar in relevant(scene, table):
+            for length in lengths_of(studio.view, table) or [HOUR]:
+                for note, gap in (("exactly", length), ("just less than", length - step),
+                                  ("just more than", length + step), ("less than half of", length * 0.4)):
+                    entity = scene.entity()
+                    rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap)
+                            for i in range(3)]
+                    scene.case(exemplar, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
+            _across(scene, table, exemplar, about)
 
 
-def _other(scene: Scene, table: Table, exemplar: Exemplar, number: int) -> dict[str, object]:
+def _across(scene: Scene, table: Table, exemplar: Exemplar, about: str) -> None:
+    """Histories that the cut-off cuts, and with an event that is known too late."""
+    studio = scene.studio
+    entity = scene.entity()
+    rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff + hours * HOUR)
+            for i, hours in enumerate((-60, -30, -3, -1, 0, 2))]
+    scene.case(exemplar, table, entity, rows, (about, "a history that goes on after the cut-off"))
+    if table.available_time is not None:
+        entity = scene.entity()
+        rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - hours * HOUR,
+                           available=scene.cutoff + HOUR if i == 1 else None) for i, hours in enumerate((60, 30, 3, 1))]
+        scene.case(exemplar, table, entity, rows, (about, "an event in between that is known too late"))
+
+
+def _other(scene: Scene, table: Table, exemplar: Exemplar, number: int) -> dict[str, Any]:
     """The exemplar's values, with another of each numeric palette."""
-    values = dict(exemplar.values[table.name])
+    given = dict(exemplar.values[table.name])
     for column in scene.studio.free(table):
         palette = scene.studio.palettes[table.name, column.name]
         if palette and column.type.parsed.is_numeric:
-            values[column.name] = palette[number % len(palette)]
-    return values
-
-
-def crowd(scene: Scene) -> None:
-    """Hundreds of random events of a few entities, before and after the cut-off."""
-    studio, entities = scene.studio, 6
-    for name, table in studio.view.tables.items():
-        if table not in studio.events():
-            for number in range(entities - 1):
-                scene.rows[name] += _random_states(scene, table, Entity(number))
-    links = sorted(set(studio.keys.links.values()))
-    for table in studio.events():
-        reach = max((window.timedelta or timedelta(days=120) for window in windows_of(studio.view, table)), default=30 * DAY)
-        for _ in range(CROWD):
-            entity = Entity(0, {link: studio.random.randrange(entities) for link in links})
-            ago = _random_distance(scene, reach)
-            late = studio.random.choice([timedelta(0), timedelta(0), HOUR, 3 * DAY])
-            at = scene.cutoff - ago
-            source = studio.random.choice([dict(studio.wild(table)), *(each.values[table.name] for each in scene.exemplars)])
-            scene.rows[table.name].append(studio.row(table, entity, source, at, available=at + late))
-
-
-def _random_distance(scene: Scene, reach: timedelta) -> timedelta:
-    """How long before the cut-off; whole days and hours are as frequent as anything else."""
-    randomness = scene.studio.random
-    scale = randomness.choice([DAY, 3 * DAY, reach, reach * 1.3])
-    ago = randomness.random() * scale - 0.02 * scale
-    return randomness.choice([ago, ago, ago // DAY * DAY, ago // HOUR * HOUR])
-
-
-def _random_states(scene: Scene, table: Table, entity: Entity) -> list[Row]:
-    studio = scene.studio
-    if table == studio.spine:
-        links = sorted(set(studio.keys.links.values()))
-        pairs = [Entity(entity.number, {link: studio.random.randrange(7) for link in links}) for _ in range(5)]
-        early = studio.view.cutoff == "spine"
-        return [studio.row(table, pair, studio.wild(table), scene.cutoff - (i * DAY if early else 0 * DAY))
-                for i, pair in enumerate(pairs)]
-    if table.kind == "dimension":
-        return [studio.row(table, entity, studio.wild(table), scene.cutoff - LONG_AGO)]
-    begins = [scene.cutoff - days * DAY for days in (90, 30, 10, 2)]
-    return [studio.row(table, entity, studio.wild(table), begin, until=end)
-            for begin, end in zip(begins, [*begins[1:], None], strict=True)]
+            given[column.name] = palette[number % len(palette)]
+    return given
 
 
 def midnights(scene: Scene) -> None:
@@ -262,8 +273,9 @@ def midnights(scene: Scene) -> None:
             utc = datetime(day.year, day.month, day.day, tzinfo=UTC)
             for at in (midnight(day, studio.zone), midnight(day, studio.zone) - studio.step(table), utc, utc - SECOND):
                 exemplar = scene.exemplars[scene.count % len(scene.exemplars)]
-                scene.case(exemplar, table, lambda entity, t=table, e=exemplar, a=at: [  # type: ignore[misc]
-                    studio.row(t, entity, e.values[t.name], a)])
+                entity = scene.entity()
+                scene.case(exemplar, table, entity, [studio.row(table, entity, exemplar.values[table.name], at)],
+                           ("midnights", f"{table.name} around midnight"))
 
 
 def empty(scene: Scene) -> None:
@@ -271,6 +283,5 @@ def empty(scene: Scene) -> None:
     spine = scene.studio.spine
     if spine is not None and spine not in scene.studio.events():
         for _ in range(2):
-            scene.rows[spine.name].append(
-                scene.studio.row(spine, scene.entity(), scene.exemplars[0].values[spine.name], scene.cutoff))
-
+            row = scene.studio.row(spine, scene.entity(), scene.exemplars[0].values[spine.name], scene.cutoff)
+            scene.add("nothing_there", "empty tables", {spine.name: [row]})

@@ -1,0 +1,41 @@
+"""What a view asks of a table: how far back, at which moments, about which distances between events."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression, GapStep, JoinStep, Lookup, SessionStep
+from palmette.features.spec.values import Window
+from palmette.features.spec.view import View
+
+
+def windows_of(view: View, table: Table) -> list[Window]:
+    """The windows that features take from a table, each once."""
+    found = []
+    for feature in view.features:
+        computation = feature.computation
+        if isinstance(computation, Aggregate | Expression) and view.source(computation.source).table == table:
+            found.append(computation.window)
+    return list(dict.fromkeys(found))
+
+
+def state_moments(view: View, table: Table) -> set[str]:
+    """When states of the table are looked up: at `event`, at `cutoff`."""
+    moments = {"cutoff" for feature in view.features
+               if isinstance(feature.computation, Lookup) and feature.computation.table == table.name}
+    moments |= {"cutoff" for source in view.sources if source.table == table}
+    return moments | {step.join.at for source in view.sources for step in (*source.early, *source.late)
+                      if isinstance(step, JoinStep) and step.join.table == table.name}
+
+
+def lengths_of(view: View, table: Table) -> list[timedelta]:
+    """Lengths of time between events that the view's sessions and gaps ask about."""
+    found: list[timedelta] = []
+    for source in view.sources:
+        for step in source.late:
+            if isinstance(step, SessionStep) and source.table == table:
+                found.append(step.session.timeout.timedelta)
+            elif isinstance(step, GapStep) and source.table == table:
+                found.append(timedelta(**{step.gap.unit: 1}))
+    return list(dict.fromkeys(found))
