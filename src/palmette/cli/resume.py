@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from palmette.cli.progress import Progress
-from palmette.cli.screen import json_option, print_json, print_result, result_json
+from palmette.cli.screen import exit_status, json_option, print_json, print_result, result_json
 from palmette.engine import find_run, resume_run
 
 
@@ -19,4 +19,4 @@ def resume(run: str, as_json: bool) -> None:
     """
     result = resume_run(find_run(run), Progress())
     print_json(result_json(result)) if as_json else print_result(result)
-    result.raise_if_stopped()
+    raise SystemExit(exit_status(result))

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from palmette.engine import RunResult
+from palmette.errors import RunStopped
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
@@ -62,6 +63,11 @@ def result_json(result: RunResult) -> dict[str, object]:
         "seconds": round(result.state.spent.seconds, 3),
         "artefacts": {name: str(result.path(name)) for name in result.state.artefacts},
     }
+
+
+def exit_status(result: RunResult) -> int:
+    """0, or the status of a run that was stopped."""
+    return 0 if result.status == "finished" else RunStopped.exit_code
 
 
 def print_result(result: RunResult) -> None:

@@ -40,10 +40,9 @@ class _Text(NamedTuple):
 class ArtefactStore:
     """The artefacts of one run folder."""
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self.objects = folder / "objects"
         self.views = folder / "artefacts"
-        self._durable = durable
         self.objects.mkdir(parents=True, exist_ok=True)
         self.views.mkdir(parents=True, exist_ok=True)
 
@@ -67,9 +66,9 @@ class ArtefactStore:
         shutil.rmtree(view, ignore_errors=True)
         text = self._load(digest).decode()
         for _, path, content in _places(json.loads(text)):
-            _write(view / path, self._load(content), durable=False)
-        _write(view / VALUE, text.encode(), durable=False)
-        _write(view / _MARK, digest.encode(), durable=self._durable)
+            _write(view / path, self._load(content), synced=False)
+        _write(view / VALUE, text.encode(), synced=False)
+        _write(view / _MARK, digest.encode(), synced=False)
 
     def is_published(self, name: str, digest: str) -> bool:
         """Whether the working copy was made, completely, from this version."""
@@ -82,7 +81,7 @@ class ArtefactStore:
         try:
             value = json.loads((view / VALUE).read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise InputError([_unreadable(view / VALUE, error)]) from error
+            raise InputError([_unreadable(view, view / VALUE, error)]) from error
         places = {location: path for location, path, _ in _places(value)}
 
         def text(location: str, _: Mapping[str, str]) -> str:
@@ -90,7 +89,7 @@ class ArtefactStore:
             try:
                 return path.read_bytes().decode()
             except (OSError, ValueError) as error:
-                raise InputError([_unreadable(path, error)]) from error
+                raise InputError([_unreadable(view, path, error)]) from error
 
         return _join(value, text)
 
@@ -98,7 +97,7 @@ class ArtefactStore:
         digest = hashlib.sha256(content).hexdigest()
         path = self.objects / digest
         if not path.exists():
-            _write(path, content, durable=self._durable)
+            _write(path, content, synced=True)
         return digest
 
     def _load(self, digest: str) -> bytes:
@@ -220,24 +219,24 @@ def _guard(path: str) -> None:
         )
 
 
-def _write(path: Path, content: bytes, *, durable: bool) -> None:
+def _write(path: Path, content: bytes, *, synced: bool) -> None:
     """Writes a file so that it is there completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     with draft.open("wb") as stream:
         stream.write(content)
         stream.flush()
-        if durable:
+        if synced:
             os.fsync(stream.fileno())
     draft.replace(path)
 
 
-def _unreadable(path: Path, error: Exception) -> Problem:
+def _unreadable(view: Path, path: Path, error: Exception) -> Problem:
     line = error.lineno if isinstance(error, json.JSONDecodeError) else None
     return Problem(
         "unreadable-artefact",
         f"The edited file cannot be read: {error}.",
-        "Mend it and resume.",
+        f"Mend it, or delete {str(view)!r} to get the last version back; then resume.",
         file=str(path),
         line=line,
     )

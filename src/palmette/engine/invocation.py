@@ -43,8 +43,26 @@ class _Task(NamedTuple):
 class _Failure:
     violations: tuple[Violation, ...]
     reason: str
-    final: bool = False
-    """The actor hands over to the planner without using up its attempts."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What came of one attempt."""
+
+    attempt: Attempt[Any]
+    verdict: Verdict
+    output: str | None = None
+    """Digest."""
+    hands_over: bool = False
+    """It is the planner's turn, although attempts may be left."""
+
+    def past(self, number: int) -> PastAttempt:
+        return PastAttempt(
+            number=number,
+            reason=self.attempt.reason,
+            fix=self.attempt.fix,
+            violations=self.verdict.violations,
+        )
 
 
 class Invoker:
@@ -145,36 +163,36 @@ class Invoker:
         )
 
     def _attempts(self, task: _Task) -> Done | _Failure:
+        """Attempts until the criterion is met, the actor hands over, or the attempts are used up."""
         known = self._recorder.state.actor(task.name).done.get(task.key)
         if known:
             return known
         past = list(self._recorder.state.actor(task.name).attempts) if task.item is None else []
-        failure = _Failure((), "")
+        refused: dict[str, Verdict] = {}
+        outcome = _Outcome(Attempt(None), Verdict(ok=False))
         for number in range(1, self._setup.topology.actors[task.name].retries + 1):
             self._recorder.check_budget()
-            outcome = self._attempt(task, tuple(past), number)
-            if isinstance(outcome, Done):
-                return outcome
-            failure, attempt = outcome
-            past.append(attempt.model_copy(update={"number": len(past) + 1}))
-            if failure.final:
+            begun = time.monotonic()
+            outcome = self._try(task, self._context(task.name, task, tuple(past)), refused)
+            self._record_attempt(task, number, outcome, time.monotonic() - begun)
+            if outcome.verdict.ok and outcome.output:
+                return Done(outcome.output, outcome.verdict)
+            if outcome.hands_over:
                 break
-        return failure
+            if outcome.output:
+                refused[outcome.output] = outcome.verdict
+            past.append(outcome.past(len(past) + 1))
+        return _Failure(outcome.verdict.violations, outcome.attempt.reason)
 
-    def _attempt(
-        self, task: _Task, past: tuple[PastAttempt, ...], number: int
-    ) -> Done | tuple[_Failure, PastAttempt]:
-        begun = time.monotonic()
-        context = self._context(task.name, task, past)
-        attempt, verdict, digest = self._try(task, context)
-        seconds, spend = time.monotonic() - begun, self._recorder.take_spend()
-        if verdict.ok and digest:
+    def _record_attempt(self, task: _Task, number: int, outcome: _Outcome, seconds: float) -> None:
+        attempt, verdict, spend = outcome.attempt, outcome.verdict, self._recorder.take_spend()
+        if verdict.ok and outcome.output:
             self._recorder.record(
                 AttemptSucceeded(
                     actor=task.name,
                     item=task.item,
                     key=task.key,
-                    output=digest,
+                    output=outcome.output,
                     verdict=verdict,
                     reason=attempt.reason,
                     fix=attempt.fix,
@@ -182,29 +200,22 @@ class Invoker:
                     spend=spend,
                 )
             )
-            return Done(digest, verdict)
-        self._recorder.record(
-            AttemptFailed(
-                actor=task.name,
-                item=task.item,
-                number=number,
-                reason=attempt.reason,
-                fix=attempt.fix,
-                violations=verdict.violations,
-                output=digest,
-                seconds=seconds,
-                spend=spend,
+        else:
+            self._recorder.record(
+                AttemptFailed(
+                    actor=task.name,
+                    item=task.item,
+                    number=number,
+                    reason=attempt.reason,
+                    fix=attempt.fix,
+                    violations=verdict.violations,
+                    output=outcome.output,
+                    seconds=seconds,
+                    spend=spend,
+                )
             )
-        )
-        crashed = any(violation.code == "actor-crashed" for violation in verdict.violations)
-        failure = _Failure(
-            verdict.violations, attempt.reason, final=not crashed and (not digest or _gives_up(attempt))
-        )
-        return failure, PastAttempt(
-            number=number, reason=attempt.reason, fix=attempt.fix, violations=verdict.violations
-        )
 
-    def _try(self, task: _Task, context: Context) -> tuple[Attempt[Any], Verdict, str | None]:
+    def _try(self, task: _Task, context: Context, refused: Mapping[str, Verdict]) -> _Outcome:
         """Runs the actor and measures its criterion; a crash of either is a violation with the trace."""
         attempt: Attempt[Any] = Attempt(None)
         digest: str | None = None
@@ -213,23 +224,24 @@ class Invoker:
             if attempt.output is not None:
                 digest = self._store.put(self._typed(task.name, attempt.output))
             if digest is None or _gives_up(attempt):
-                return (
-                    attempt,
-                    Verdict(ok=False, violations=attempt.violations or (_gave_up(task.name, attempt),)),
-                    digest,
-                )
+                violations = attempt.violations or (_gave_up(task.name, attempt),)
+                return _Outcome(attempt, Verdict(ok=False, violations=violations), digest, hands_over=True)
+            if (
+                digest in refused
+            ):  # the same again: measuring it again, or trying once more, would bring nothing
+                return _Outcome(attempt, refused[digest], digest, hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
-            return attempt, self._actor(task.name).check(task.input, stored, context), digest
+            return _Outcome(attempt, self._actor(task.name).check(task.input, stored, context), digest)
         except PalmetteError:
             raise
-        except Exception as error:  # noqa: BLE001 - the process boundary to actors: whatever they raise is evidence
+        except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
             crash = Violation(
                 code="actor-crashed",
                 message=f"{task.name} raised {type(error).__name__}: {error}",
                 evidence=traceback.format_exc(limit=-8)[-4000:],
                 subject=task.name,
             )
-            return attempt, Verdict.of([crash]), digest
+            return _Outcome(attempt, Verdict.of([crash]), digest)
 
     def _actor(self, name: str) -> Actor:
         return self._setup.actors[name]

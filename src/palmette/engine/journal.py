@@ -1,7 +1,8 @@
-"""The append-only record of a run: one SQLite file, one writer.
+"""The append-only record of a run: one SQLite file in WAL mode, one writer.
 
-An event that `append` has returned from survives `kill -9` of the process. With the default
-`durable=True` it also survives a loss of power (WAL with synchronous=FULL: one fsync an event).
+An event that `append` has returned from survives `kill -9` of the process. Against a loss of power, what
+cost something (finished attempts, people's answers) is synced to the disk at once, and everything before it
+with it; the events after it, which only say how to go on, may then be lost and are made again on resume.
 """
 
 from __future__ import annotations
@@ -20,6 +21,19 @@ from palmette.errors import RunError
 SCHEMA = 1
 """Version of the journal's format, kept in the file as `user_version`."""
 
+SYNCED = frozenset(
+    {
+        "run_started",
+        "attempt_succeeded",
+        "attempt_failed",
+        "human_answered",
+        "approved",
+        "artefact_edited",
+        "run_ended",
+    }
+)
+"""Kinds of events that are on the disk, not only with the operating system, when `append` returns."""
+
 NAME = "journal.sqlite"
 LOCK = "run.lock"
 
@@ -27,7 +41,7 @@ LOCK = "run.lock"
 class Journal:
     """The journal of a run folder, open for writing by exactly one process."""
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock(folder)
@@ -36,7 +50,6 @@ class Journal:
             folder / NAME, isolation_level=None, timeout=10, check_same_thread=False
         )
         self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         _check_version(self._connection, folder)
         self._connection.execute(
             "CREATE TABLE IF NOT EXISTS events "
@@ -49,6 +62,8 @@ class Journal:
         with self._guard:
             at = time.time()
             entries = []
+            synced = any(event.kind in SYNCED for event in events)
+            self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
             self._connection.execute("BEGIN IMMEDIATE")
             for event in events:
                 cursor = self._connection.execute(
