@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from palmette.features.spec.expression_types import average_type
 from palmette.features.spec.expressions import Fault
 from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec.type_rules import average_type
 from palmette.features.spec.values import SparkType
 
 ORDERED = ("first", "last", "last_k", "collect")

@@ -22,7 +22,7 @@ class CategoryFeature(NamedTuple):
 def spread(name: str, aggregate: Aggregate, categories: Categories) -> Iterator[CategoryFeature]:
     """The features `<name>_<value>` in the order of the values, then `<name>_other`.
 
-    Other means neither of the values, null included: the counts of all categories add up to the count of all rows.
+    Other means none of the values, null included: the counts of all categories add up to that of all rows.
     """
     for value in categories.values:
         condition = f"{quoted(categories.of)} = {sql_literal(value)}"

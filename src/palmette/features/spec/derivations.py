@@ -1,4 +1,4 @@
-"""Derived features: an order in which they can be computed, their types, and what they depend on in the end."""
+"""Derived features: an order in which they can be computed, their types, and what they depend on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Types of Spark SQL expressions, by Spark's ANSI rules but without its implicit casts between text and other types.
+"""Types of Spark SQL expressions, by Spark's ANSI rules but without its casts between text and other types.
 
-`Typer.of` gives the type of an expression, or None where it cannot be told: for functions that are not in the
-tables below, and for values that the formats have no name for (structs). It never guesses.
+`Typer.of` gives the type of an expression, or None where it cannot be told: for functions that are not in the lists
+of `spark_functions.yaml`, and for values that the formats have no name for (structs). It never guesses.
 """
 
 from __future__ import annotations
@@ -10,74 +10,44 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from palmette.features.spec import functions
+from palmette.features.spec.functions import INTERVAL
+from palmette.features.spec.type_rules import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Operator,
+    arithmetic_type,
+    average_type,
+    castable,
+    common_type,
+    comparable,
+    sum_type,
+)
 from palmette.features.spec.values import SparkType
 
-BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, NULL = map(
-    SparkType,
-    ("boolean", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp", "null"),
-)
-INTERVAL = SparkType("interval")
-"""Of interval literals and of differences of times; no column may have it."""
-
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-
-_RESULTS = {
-    "bigint": "count count_if approx_count_distinct unix_seconds unix_millis unix_micros to_unix_timestamp "
-    "timestampdiff xxhash64 regr_count crc32 factorial shiftleft_long json_long",
-    "int": "length len char_length character_length octet_length bit_length ascii instr locate position find_in_set "
-    "levenshtein year quarter month day dayofmonth dayofweek dayofyear weekday weekofyear hour minute "
-    "datediff size cardinality array_size sign_int json_array_length hash unix_date "
-    "regexp_count regexp_instr bit_count",
-    "string": "upper lower ucase lcase trim ltrim rtrim btrim initcap reverse_text concat_ws substring substr left right "
-    "replace regexp_replace regexp_extract regexp_substr repeat lpad rpad translate split_part substring_index "
-    "overlay date_format from_unixtime format_number format_string printf md5 sha sha1 sha2 hex "
-    "base64 get_json_object to_json soundex chr char space monthname dayname conv bin array_join to_char listagg "
-    "string_agg url_encode url_decode parse_url elt string decode",
-    "boolean": "isnull isnotnull isnan startswith endswith contains array_contains arrays_overlap exists forall like "
-    "ilike rlike regexp regexp_like bool_and bool_or every some any map_contains_key equal_null boolean luhn_check",
-    "double": "stddev std stddev_samp stddev_pop variance var_samp var_pop sqrt cbrt exp expm1 ln log log2 log10 log1p "
-    "pow power sin cos tan asin acos atan atan2 sinh cosh tanh degrees radians hypot corr covar_pop covar_samp "
-    "skewness kurtosis median percentile percentile_cont months_between pi e rint signum double",
-    "float": "float vector_cosine_similarity vector_inner_product vector_l2_distance vector_norm",
-    "date": "to_date date_sub last_day next_day make_date trunc date_from_unix_date date",
-    "timestamp": "to_timestamp date_trunc timestamp_seconds timestamp_millis timestamp_micros from_utc_timestamp "
-    "to_utc_timestamp make_timestamp to_timestamp_ltz timestamp",
-    "timestamp_ntz": "to_timestamp_ntz make_timestamp_ntz",
-    "array<string>": "split regexp_extract_all",
-    "binary": "unhex unbase64 encode binary to_binary",
-    "interval": "make_interval make_dt_interval make_ym_interval",
-    "map<string,string>": "str_to_map",
+_OPERATORS: dict[type[exp.Expression], Operator] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "div",
 }
-_BY_NAME = {
-    name: SparkType.parse(kind) if kind != "interval" else INTERVAL
-    for kind, names in _RESULTS.items()
-    for name in names.split()
+_BY_FUNCTION: dict[str, Operator] = {
+    "mod": "%",
+    "pmod": "%",
+    "try_mod": "%",
+    "try_divide": "/",
+    "try_multiply": "*",
+    "try_add": "+",
+    "try_subtract": "-",
 }
-
-_LIKE_FIRST = frozenset(
-    "max min first last any_value first_value last_value mode abs negative positive nullif array_sort sort_array "
-    "array_distinct array_except slice filter array_remove array_compact max_by min_by array_append array_prepend "
-    "array_union array_intersect reverse shuffle nullifzero zeroifnull shiftleft shiftright map_filter "
-    "percentile_disc".split()
-)
-_COMMON = frozenset("coalesce greatest least ifnull nvl nanvl".split())
-_NUMERIC_FIRST = frozenset(
-    "sum avg mean stddev std stddev_samp stddev_pop variance var_samp var_pop sqrt cbrt exp expm1 ln log2 log10 log1p "
-    "pow power sin cos tan abs negative median percentile percentile_approx approx_percentile round bround ceil ceiling "
-    "floor sign signum corr covar_pop covar_samp skewness kurtosis try_sum try_avg timestamp_seconds timestamp_millis "
-    "timestamp_micros degrees radians mod pmod try_divide try_add try_subtract try_multiply try_mod".split()
-)
-_TEMPORAL_FIRST = frozenset(
-    "year quarter month day dayofmonth dayofweek dayofyear weekday weekofyear hour minute second date_add date_sub "
-    "last_day add_months months_between next_day trunc date_format unix_seconds unix_millis unix_micros unix_date "
-    "datediff".split()
-)
-_ARRAY_FIRST = frozenset(
-    "array_contains array_distinct array_max array_min array_position array_sort sort_array array_union array_except "
-    "array_intersect array_size transform filter forall aggregate reduce flatten array_join array_remove "
-    "array_compact slice explode".split()
-)
 
 
 class Typer:
@@ -103,9 +73,9 @@ class Typer:
             exp.Column: self._column,
             exp.Identifier: lambda node: self._local.get(node.name),
             exp.Literal: _literal,
-            exp.Boolean: lambda node: BOOLEAN,
-            exp.Null: lambda node: NULL,
-            exp.Interval: lambda node: INTERVAL,
+            exp.Boolean: lambda _: BOOLEAN,
+            exp.Null: lambda _: NULL,
+            exp.Interval: lambda _: INTERVAL,
             exp.Cast: self._cast,
             exp.Neg: self._negation,
             (exp.And, exp.Or, exp.Not): self._logic,
@@ -132,10 +102,10 @@ class Typer:
             exp.WithinGroup: self._within_group,
             exp.Transform: lambda node: self._transform(node.this, node.expression),
             exp.ApproxQuantile: self._quantile,
-            (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda node: STRING,
-            exp.StrPosition: lambda node: INT,
+            (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: STRING,
+            exp.StrPosition: lambda _: INT,
             exp.Extract: lambda node: None if node.name.lower().startswith("s") else INT,
-            exp.Any: lambda node: BOOLEAN,
+            exp.Any: lambda _: BOOLEAN,
             (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot): lambda node: self.of(node.this),
             exp.Distinct: lambda node: self.of(node.expressions[0]),
             exp.Anonymous: self._function,
@@ -222,7 +192,11 @@ class Typer:
         if left == NULL or right == NULL:
             return right if left == NULL else left
         if left.is_numeric and right.is_numeric:
-            return _numeric_result(node, left, right)
+            return arithmetic_type(
+                _OPERATORS[type(node)],
+                _exactly(node.this, left, right),
+                _exactly(node.expression, right, left),
+            )
         result = _time_arithmetic(node, left, right)
         if result is None:
             self._fault(
@@ -306,7 +280,7 @@ class Typer:
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
             return self._higher_order(name, arguments)
         first = self._first_argument(name, arguments)
-        if name in _COMMON:
+        if name in functions.names("common"):
             return self._common(node, arguments)
         if name == "nvl2":
             return self._common(node, arguments[1:])
@@ -314,11 +288,10 @@ class Typer:
             self.of(argument)
         if name in ("date_add", "dateadd", "date_diff", "timestampadd") and len(arguments) == 3:
             return BIGINT if name == "date_diff" else TIMESTAMP
-        if name in _LIKE_FIRST:
+        if name in functions.names("like_first"):
             return first
-        return _special(
-            name, first, [self.of(argument) for argument in arguments], arguments
-        ) or _BY_NAME.get(name)
+        kinds = [self.of(argument) for argument in arguments]
+        return _special(name, kinds, arguments) or functions.results().get(name)
 
     def _higher_order(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
         first = self._first_argument(name, arguments)
@@ -334,82 +307,58 @@ class Typer:
         if not arguments:
             return None
         kind = self.of(arguments[0])
-        if kind is None or kind == NULL or len(arguments) == 3 and name in ("date_add", "datediff"):
+        if kind is None or kind == NULL or (len(arguments) == 3 and name in ("date_add", "datediff")):
             return kind
         shown = _sql(arguments[0])
-        if name in _NUMERIC_FIRST and not kind.is_numeric and kind != INTERVAL:
+        if name in functions.names("numeric_first") and not kind.is_numeric and kind != INTERVAL:
             self._fault(f"{name} of {shown}, which is {kind}, not a number.", "Use a number, or cast it.")
-        elif name in _TEMPORAL_FIRST and not (kind.is_temporal or isinstance(arguments[0], exp.Literal)):
+        elif name in functions.names("temporal_first") and not (
+            kind.is_temporal or isinstance(arguments[0], exp.Literal)
+        ):
             self._fault(
                 f"{name} of {shown}, which is {kind}, not a date or time.", "Use a time, or convert it."
             )
-        elif name in _ARRAY_FIRST and kind.name not in ("array", "map"):
+        elif name in functions.names("array_first") and kind.name not in ("array", "map"):
             self._fault(f"{name} of {shown}, which is {kind}, not an array.", "Use an array.")
         return kind
 
 
 def _special(
-    name: str, first: SparkType | None, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
+    name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
 ) -> SparkType | None:
     """Functions whose type depends on those of their arguments."""
+    first, second = (*kinds, None, None)[:2]
+    if name in _BY_FUNCTION:
+        both = first and second and first.is_numeric and second.is_numeric
+        return arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
     match name:
-        case "array":
-            element = kinds[0] if kinds and len(set(kinds)) == 1 else None
-            return SparkType("array", element=element) if element else None
         case "concat":
             return first if first and first.name == "array" else STRING
-        case "date_add":
-            return DATE
-        case "add_months":
-            return DATE
-        case "mod" | "pmod" | "try_mod" | "try_add" | "try_subtract" | "try_multiply" | "try_divide":
-            left, right = (*kinds, None, None)[:2]
-            operator = {
-                "mod": exp.Mod,
-                "pmod": exp.Mod,
-                "try_mod": exp.Mod,
-                "try_divide": exp.Div,
-                "try_multiply": exp.Mul,
-            }.get(name, exp.Add)
-            numeric = left and right and left.is_numeric and right.is_numeric
-            return _numeric_result(operator(), left, right) if numeric and left and right else None
-        case "array_repeat" | "collect_list" | "collect_set" | "array_agg":
-            return SparkType("array", element=first) if first else None
-        case "element_at" | "get" | "try_element_at" | "array_max" | "array_min" | "flatten":
-            return first.element if first else None
-        case "map_keys":
-            return SparkType("array", element=STRING)
-        case "map_values":
-            return SparkType("array", element=first.element) if first else None
-        case "array_position":
-            return BIGINT
-        case "sign" | "signum":
-            return DOUBLE
-        case "second":
-            return INT
-        case "percentile" if len(kinds) > 1 and kinds[1] and kinds[1].name == "array":
-            return SparkType("array", element=DOUBLE)
-    return _numeric_function(name, first, arguments)
-
-
-def _numeric_function(
-    name: str, first: SparkType | None, arguments: Sequence[exp.Expression]
-) -> SparkType | None:
+        case "array":
+            return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
+        case "percentile":
+            return SparkType("array", element=DOUBLE) if second and second.name == "array" else DOUBLE
     if first is None:
         return None
     match name:
+        case "array_repeat" | "collect_list" | "collect_set" | "array_agg":
+            return SparkType("array", element=first)
+        case "element_at" | "get" | "try_element_at" | "array_max" | "array_min" | "flatten":
+            return first.element
+        case "map_values":
+            return SparkType("array", element=first.element)
+    return _numeric_function(name, first, arguments)
+
+
+def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:
+    match name:
         case "sum" | "try_sum":
-            if first.name == "decimal":
-                return SparkType("decimal", min(38, first.precision + 10), first.scale)
-            return BIGINT if first.is_integer else DOUBLE if first.is_numeric else None
+            return sum_type(first)
         case "avg" | "mean" | "try_avg":
             return average_type(first)
         case "ceil" | "ceiling" | "floor" if len(arguments) == 1:
-            return (
-                SparkType("decimal", min(38, first.precision - first.scale + 1), 0)
-                if first.name == "decimal"
-                else BIGINT
-            )
+            whole = first.precision - first.scale + 1
+            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else BIGINT
         case "round" | "bround":
             if first.name != "decimal":
                 return first
@@ -420,87 +369,10 @@ def _numeric_function(
     return None
 
 
-def average_type(kind: SparkType) -> SparkType:
-    """The type of Spark's `avg`."""
-    return _adjusted(kind.precision + 4, kind.scale + 4) if kind.name == "decimal" else DOUBLE
-
-
-def comparable(left: SparkType | None, right: SparkType | None) -> bool:
-    """Whether values of the two types can be compared without a cast of text."""
-    if left is None or right is None or NULL in (left, right):
-        return True
-    if left.element and right.element:
-        return left.name == right.name and comparable(left.element, right.element)
-    return left == right or (left.is_numeric and right.is_numeric) or (left.is_temporal and right.is_temporal)
-
-
-def common_type(left: SparkType, right: SparkType) -> SparkType | None:
-    """The type that both become in one column; None when there is none."""
-    if left == right or right == NULL:
-        return left
-    if left == NULL:
-        return right
-    if left.is_numeric and right.is_numeric:
-        return _wider(left, right)
-    if left.is_temporal and right.is_temporal:
-        return TIMESTAMP if TIMESTAMP in (left, right) else SparkType("timestamp_ntz")
-    if left.element and right.element and left.name == right.name:
-        element = common_type(left.element, right.element)
-        return SparkType(left.name, element=element) if element else None
-    return None
-
-
-def _wider(left: SparkType, right: SparkType) -> SparkType:
-    if left.is_integer and right.is_integer:
-        return max(left, right, key=lambda kind: _INTEGERS.index(kind.name))
-    if DOUBLE in (left, right) or FLOAT in (left, right):
-        return FLOAT if left == right == FLOAT else DOUBLE
-    one, other = _as_decimal(left), _as_decimal(right)
-    scale = max(one.scale, other.scale)
-    return SparkType(
-        "decimal", min(38, max(one.precision - one.scale, other.precision - other.scale) + scale), scale
-    )
-
-
-def _numeric_result(node: exp.Expression, left: SparkType, right: SparkType) -> SparkType:
-    """The type of an arithmetic operation on numbers."""
-    if isinstance(node, exp.IntDiv):
-        return BIGINT
-    is_integral = left.is_integer and right.is_integer
-    if is_integral or DOUBLE in (left, right) or FLOAT in (left, right):
-        return DOUBLE if isinstance(node, exp.Div) else _wider(left, right)
-    one, other = (
-        _literal_decimal(node.args.get(side)) or _as_decimal(kind)
-        for side, kind in (("this", left), ("expression", right))
-    )
-    (p1, s1), (p2, s2) = (one.precision, one.scale), (other.precision, other.scale)
-    if isinstance(node, exp.Mul):
-        return _adjusted(p1 + p2 + 1, s1 + s2)
-    if isinstance(node, exp.Div):
-        scale = max(6, s1 + p2 + 1)
-        return _adjusted(p1 - s1 + s2 + scale, scale)
-    scale = max(s1, s2)
-    if isinstance(node, exp.Mod):
-        return _adjusted(min(p1 - s1, p2 - s2) + scale, scale)
-    return _adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
-
-
-def _adjusted(precision: int, scale: int) -> SparkType:
-    """Spark's rule for decimals of more than 38 digits: keep the integral part, and at least 6 digits behind the point."""
-    if precision <= 38:
-        return SparkType("decimal", precision, scale)
-    return SparkType("decimal", 38, max(38 - (precision - scale), min(scale, 6)))
-
-
-def _as_decimal(kind: SparkType) -> SparkType:
-    return SparkType("decimal", _DIGITS[kind.name], 0) if kind.is_integer else kind
-
-
-def _literal_decimal(node: exp.Expression | None) -> SparkType | None:
-    """An integer literal beside a decimal counts with the digits that it has."""
-    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
-        return SparkType("decimal", len(node.name), 0)
-    return None
+def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkType:
+    """The type of an operand; an integer literal beside a decimal counts with the digits that it has."""
+    is_literal = isinstance(node, exp.Literal) and kind.is_integer and other.name == "decimal"
+    return SparkType("decimal", len(node.name), 0) if is_literal else kind
 
 
 def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) -> SparkType | None:
@@ -529,24 +401,6 @@ def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) ->
     if isinstance(node, exp.Sub) and left.is_temporal and right.is_temporal:
         return INTERVAL
     return None
-
-
-def castable(source: SparkType, target: SparkType) -> bool:
-    """Whether Spark can cast the one type to the other at all."""
-    if NULL in (source, target) or INTERVAL in (source, target) or STRING in (source, target):
-        return True
-    if source.element or target.element:
-        return source.name == target.name and castable(source.element or NULL, target.element or NULL)
-    if source.is_temporal and target.is_temporal:
-        return True
-    simple = ("boolean", "timestamp")
-    return (
-        (source.is_numeric or source.name in simple)
-        and (target.is_numeric or target.name in simple)
-        or source == target
-        or target == BINARY
-        and source.is_integer
-    )
 
 
 def _literal(node: exp.Expression) -> SparkType:

@@ -1,7 +1,7 @@
 """Reading Spark SQL expressions: what they use, what they may not use, and of which type they are.
 
-`parse` gives the facts about an expression, `check` holds it against the columns that exist. An expression is only
-read, never rewritten: what is generated or executed is the author's text.
+`parse` gives the facts about an expression, `check` holds it against the columns that exist. An expression is
+only read, never rewritten: what is generated or executed is the author's text.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import sqlglot
 from sqlglot import exp
@@ -18,47 +17,16 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from palmette.errors import nearest
+from palmette.features.spec import functions
 from palmette.features.spec.expression_types import Typer
 from palmette.features.spec.values import SparkType
-
-NON_DETERMINISTIC = frozenset(
-    "rand random randn randstr uuid shuffle now current_date curdate current_timestamp localtimestamp current_time "
-    "current_timezone unix_timestamp monotonically_increasing_id spark_partition_id input_file_name "
-    "input_file_block_start input_file_block_length current_user user session_user current_database current_schema "
-    "current_catalog".split()
-)
-"""Functions whose value depends on when, where or how often they run. `unix_timestamp` does without arguments."""
-
-ORDER_DEPENDENT = frozenset("first first_value last last_value any_value collect_list array_agg".split())
-"""Aggregates whose value depends on the order of rows, which an expression cannot state."""
-
-AGGREGATES = frozenset(
-    "any any_value approx_count_distinct approx_percentile percentile_approx array_agg avg bit_and bit_or bit_xor "
-    "bool_and bool_or collect_list collect_set corr count count_if count_min_sketch covar_pop covar_samp every first "
-    "first_value grouping histogram_numeric kurtosis last last_value listagg string_agg max max_by mean median min "
-    "min_by mode percentile percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 "
-    "regr_slope regr_sxx regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp sum try_avg try_sum "
-    "var_pop var_samp variance product bitmap_construct_agg bitmap_or_agg hll_sketch_agg hll_union_agg".split()
-)
-
-_WINDOW_ONLY = frozenset("row_number rank dense_rank percent_rank ntile cume_dist lag lead nth_value".split())
-_GENERATORS = frozenset(
-    "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()
-)
-_UNIT_FIRST = frozenset("timestampdiff timestampadd date_diff datediff date_add dateadd".split())
-_OUTSIDE_THE_DATA = frozenset(
-    "java_method reflect try_reflect raise_error assert_true version typeof sql_keywords python_worker_logs range "
-    "session_window window window_time grouping grouping_id collations current_path measure".split()
-)
-_BY_GRAMMAR = frozenset("timestampdiff timestampadd extract position overlay trim".split())
-"""Functions that Spark's grammar knows and its function registry does not list."""
 
 
 class _Dialect(Spark):
     """Spark SQL in which functions keep the names they are written with."""
 
-    class Parser(Spark.Parser):
-        FUNCTIONS = {}  # noqa: RUF012
+    class Parser(Spark.Parser):  # type: ignore[valid-type,misc]
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
 
 
 class Fault(NamedTuple):
@@ -94,11 +62,11 @@ class ParsedExpression:
 
     @property
     def aggregates(self) -> tuple[str, ...]:
-        return tuple(name for name in self.functions if name in AGGREGATES)
+        return tuple(name for name in self.functions if name in functions.names("aggregates"))
 
     @property
     def non_deterministic(self) -> tuple[str, ...]:
-        return tuple(name for name in self.functions if name in NON_DETERMINISTIC)
+        return tuple(name for name in self.functions if name in functions.names("non_deterministic"))
 
 
 @dataclass(frozen=True)
@@ -110,13 +78,6 @@ class Checked:
     columns: tuple[str, ...]
     faults: tuple[Fault, ...]
     tree: exp.Expression | None = None
-
-
-@functools.cache
-def spark_functions() -> frozenset[str]:
-    """Names of Spark's built-in SQL functions."""
-    text = resources.files(__package__).joinpath("spark_functions.txt").read_text(encoding="utf-8")
-    return frozenset(text.split()) | _BY_GRAMMAR
 
 
 @functools.lru_cache(maxsize=4096)
@@ -131,7 +92,7 @@ def parse(text: str) -> ParsedExpression:
             Fault("empty-expression", "The expression is empty.", "Write a Spark SQL expression.")
         )
     try:
-        tree = sqlglot.parse_one(text, read=_Dialect)
+        tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
     except (SqlglotError, RecursionError) as error:
         raise ExpressionError(_syntax_fault(text, error)) from None
     if isinstance(tree, exp.Alias):
@@ -242,37 +203,37 @@ def _unwanted(text: str, result: SparkType | None, wanted: str) -> Iterator[Faul
 
 def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
     for name in parsed.functions:
-        if name not in spark_functions():
+        if name not in functions.known():
             yield Fault(
                 "unknown-function",
                 f"Spark has no function {name!r}.",
                 "Use a built-in function of Spark SQL.",
                 name,
-                nearest(name, spark_functions()),
+                nearest(name, functions.known()),
             )
-        elif name in NON_DETERMINISTIC:
+        elif name in functions.names("non_deterministic"):
             yield Fault(
                 "non-deterministic",
                 f"{name!r} gives another value at every run.",
                 "Use `as_of` in a derivation, or columns of the data.",
                 name,
             )
-        elif name in _GENERATORS:
+        elif name in functions.names("generators"):
             yield Fault(
                 "illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name
             )
-        elif name in _OUTSIDE_THE_DATA:
+        elif name in functions.names("outside_the_data"):
             yield Fault(
                 "illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name
             )
-        elif kind == "row" and name in AGGREGATES and not parsed.has_window:
+        elif kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
             yield Fault(
                 "aggregate-not-allowed",
                 f"{name!r} aggregates rows; here is one row at a time.",
                 "Use an aggregate feature.",
                 name,
             )
-        elif kind == "aggregate" and name in ORDER_DEPENDENT:
+        elif kind == "aggregate" and name in functions.names("order_dependent"):
             yield Fault(
                 "order-dependent",
                 f"{name!r} depends on the order in which rows arrive.",
@@ -286,7 +247,7 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
             "Use a `previous`, `gap` or `session` step.",
             parsed.text,
         )
-    elif any(name in _WINDOW_ONLY for name in parsed.functions):
+    elif any(name in functions.names("window_only") for name in parsed.functions):
         yield Fault(
             "window-not-allowed",
             "Window functions are not allowed in expressions.",
@@ -325,7 +286,7 @@ def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
         if not _is_unit(node):
             yield node
         return
-    if function_name(node) in AGGREGATES or isinstance(node, exp.Filter | exp.WithinGroup):
+    if function_name(node) in functions.names("aggregates") or isinstance(node, exp.Filter | exp.WithinGroup):
         return
     for child in node.iter_expressions():
         yield from _bare_columns(child)
@@ -372,7 +333,7 @@ def _is_unit(node: exp.Column) -> bool:
     call = node.parent
     return (
         isinstance(call, exp.Anonymous)
-        and str(call.this).lower() in _UNIT_FIRST
+        and str(call.this).lower() in functions.names("unit_first")
         and len(call.expressions) == 3
         and call.expressions[0] is node
     )

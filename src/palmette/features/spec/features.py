@@ -8,22 +8,22 @@ from typing import Any, Literal
 
 from palmette.features.spec.aggregates import (
     NEVER_NULL,
-    ORDERED,
     dtype_fault,
     parameter_faults,
     result_type,
     type_fault,
 )
 from palmette.features.spec.categories import spread, suffix
-from palmette.features.spec.expression_types import comparable
 from palmette.features.spec.expressions import ExpressionError, parse
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
 from palmette.features.spec.joins import pairs, state_origins
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.nullness import never_null
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
+from palmette.features.spec.selection import RowSelection
 from palmette.features.spec.sources import ResolvedSource, Sources
-from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.type_rules import comparable
+from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Computation, ViewFeature
 
 FORMS = ("aggregate", "expression", "lookup", "derive", "words")
@@ -52,6 +52,7 @@ class FeatureResolver:
     def __init__(self, scope: Scope, sources: Sources) -> None:
         self.scope = scope
         self.sources = sources
+        self.select = RowSelection(scope)
 
     def report(
         self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()
@@ -95,7 +96,7 @@ class FeatureResolver:
         self, feature: Feature, aggregate: Aggregate, source: ResolvedSource, path: str, field: str
     ) -> list[ResolvedFeature]:
         columns = source.columns
-        used: Origins = self._rows(aggregate, source, path)
+        used: Origins = self.select.rows(aggregate, source, path)
         kind: SparkType | None = None
         if aggregate.of is not None:
             checked = self.scope.expression(aggregate.of, columns, f"{path}.of")
@@ -108,17 +109,17 @@ class FeatureResolver:
         if aggregate.weight is not None:
             checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
             used |= columns.origins_of(checked.columns)
-        order = self._order(aggregate, source, path)
+        order = self.select.order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
         if aggregate.function == "days_since_last" or aggregate.half_life is not None:
-            self._events_only(aggregate.function, source, f"{path}.function")
+            self.select.events_only(aggregate.function, source, f"{path}.function")
             used |= columns.origins_of([source.view.table.event_time or ""])
         given = result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
-        filled = aggregate.model_copy(update={"by": self._by(aggregate, source, path), "order": order})
+        filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
         self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
         can_be_null = aggregate.function not in NEVER_NULL
         return [
-            self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=can_be_null)
+            self._finish(feature, filled, field, used, tables=source.tables, can_be_null=can_be_null)
         ]
 
     def _expression(
@@ -128,12 +129,12 @@ class FeatureResolver:
         if source is None:
             return []
         checked = self.scope.expression(expression.sql, source.columns, f"{path}.sql", kind="aggregate")
-        used = self._rows(expression, source, path) | source.columns.origins_of(checked.columns)
-        filled = expression.model_copy(update={"by": self._by(expression, source, path)})
+        used = self.select.rows(expression, source, path) | source.columns.origins_of(checked.columns)
+        filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
         self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
         return [
-            self._finish(feature, filled, None, field, used, tables=source.tables, can_be_null=not certain)
+            self._finish(feature, filled, field, used, tables=source.tables, can_be_null=not certain)
         ]
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
@@ -173,7 +174,7 @@ class FeatureResolver:
         self._type(feature, kind, field)
         used = there.origins_of([lookup.column]) | state_origins(table, there)
         filled = lookup.model_copy(update={"on": on})
-        return [self._finish(feature, filled, None, field, used, tables=frozenset({table.name}))]
+        return [self._finish(feature, filled, field, used, tables=frozenset({table.name}))]
 
     def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: Columns, path: str) -> None:
         grain = self.scope.grain
@@ -205,151 +206,7 @@ class FeatureResolver:
         except ExpressionError as error:
             self.scope.findings.in_expression([error.fault], f"{field}.derive")
             return []
-        return [self._finish(feature, None, text, field, NOTHING, inputs=inputs, can_be_null=False)]
-
-    def _rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
-        """Checks `where` and the window; gives what decides which rows count."""
-        used, table = source.rows, source.view.table
-        if computation.where is not None:
-            checked = self.scope.expression(
-                computation.where, source.columns, f"{path}.where", wanted="boolean"
-            )
-            used |= source.columns.origins_of(checked.columns)
-        used |= state_origins(table, source.columns)
-        window = computation.window
-        if window == Window.ALL:
-            return used
-        if not source.view.is_event:
-            self.report(
-                "window-without-events",
-                f"{table.name!r} is a {table.kind} table, which has no events to put a window of "
-                f"{window} on.",
-                "Leave `window` out.",
-                f"{path}.window",
-                window,
-            )
-            return used
-        length, kept = window.timedelta, table.retention
-        if kept is not None and length is not None and length > kept.timedelta:
-            self.report(
-                "window-beyond-retention",
-                f"The window of {window} is longer than {table.name!r} is kept ({kept.amount}{kept.unit}).",
-                f"Use at most {kept.amount}{kept.unit}.",
-                f"{path}.window",
-                window,
-            )
-        time = source.columns.types.get(table.event_time or "")
-        if window.unit == "h" and time is not None and time.name == "date":
-            self.report(
-                "window-finer-than-time",
-                f"The event time {table.event_time!r} is a date; hours cannot be told apart.",
-                "Use a window in days.",
-                f"{path}.window",
-                window,
-            )
-        return used
-
-    def _by(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> tuple[str, ...]:
-        grain, columns = self.scope.grain, source.columns
-        if computation.by is None:
-            present = [key for key in grain if key in columns]
-            if len(present) < len(grain):
-                missing = [key for key in grain if key not in present]
-                remedy = (
-                    f"Write `by: [{', '.join(present)}]` to give every row the value of its {', '.join(present)}."
-                    if present
-                    else "Rename or join the key in a step of the source."
-                )
-                self.report(
-                    "grain-key-missing",
-                    f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, "
-                    "which the grain has.",
-                    remedy,
-                    f"{path}.source",
-                    source.view.name,
-                )
-            by = tuple(present)
-        else:
-            by = computation.by
-            if not by:
-                self.report(
-                    "empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by"
-                )
-        for index, key in enumerate(by):
-            if key not in grain:
-                self.report(
-                    "by-outside-grain",
-                    f"{key!r} is not in the grain of the view.",
-                    f"Group by keys of the grain: {', '.join(grain)}.",
-                    f"{path}.by[{index}]",
-                    key,
-                    list(grain),
-                )
-                continue
-            kind = self.scope.column(
-                key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source"
-            )
-            if kind is not None and not comparable(kind, grain[key]):
-                self.report(
-                    "key-type-differs",
-                    f"{key!r} is {kind} in {source.view.name!r} and {grain[key]} in the grain.",
-                    "Convert it in a step of the source.",
-                    f"{path}.source",
-                    key,
-                )
-        return by
-
-    def _order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
-        """The full order: what the author gives, and the source's own order behind it where it is unique."""
-        if aggregate.function not in ORDERED:
-            return aggregate.order
-        entries = aggregate.order or ()
-        for index, entry in enumerate(entries):
-            words = entry.split()
-            if not words or len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
-                self.report(
-                    "bad-order",
-                    f"{entry!r} is not a column, or a column and `desc`.",
-                    "Write `name` or `name desc`.",
-                    f"{path}.order[{index}]",
-                    entry,
-                )
-            else:
-                kind = self.scope.column(words[0], source.columns, f"{path}.order[{index}]")
-                if kind is not None and kind.name == "map":
-                    self.report(
-                        "illegal-type",
-                        f"{words[0]!r} is {kind}, which has no order.",
-                        "Order by something else.",
-                        f"{path}.order[{index}]",
-                        entry,
-                    )
-        if not entries and (not source.view.is_event or source.order is None):
-            why = (
-                "rows of a table without events have no order"
-                if not source.view.is_event
-                else f"the keys of {source.view.table.name!r} do not make its rows unique here"
-            )
-            self.report(
-                "no-unique-order",
-                f"{aggregate.function!r} needs an order without ties, and {why}.",
-                "Add `order: [...]` with columns that together are unique.",
-                f"{path}.function",
-                aggregate.function,
-            )
-        named = {entry.split()[0] for entry in entries if entry.strip()}
-        plain = tuple(entry.removesuffix(" asc") for entry in entries)
-        return (*plain, *(name for name in source.order or () if name not in named))
-
-    def _events_only(self, what: str, source: ResolvedSource, path: str) -> None:
-        if not source.view.is_event:
-            self.report(
-                "not-events",
-                f"{what!r} needs events, and {source.view.table.name!r} is a {source.view.table.kind} table.",
-                "Use it on an event table.",
-                path,
-                what,
-            )
+        return [self._finish(feature, text, field, NOTHING, inputs=inputs, can_be_null=False)]
 
     def _categories(self, categories: Categories, source: ResolvedSource, path: str) -> None:
         kind = self.scope.column(categories.of, source.columns, f"{path}.of")
@@ -407,8 +264,7 @@ class FeatureResolver:
     def _finish(
         self,
         feature: Feature,
-        computation: Computation | None,
-        derive: str | None,
+        work: Computation | str,
         field: str,
         origins: Origins,
         *,
@@ -416,7 +272,9 @@ class FeatureResolver:
         tables: frozenset[str] = NOTHING,
         can_be_null: bool = True,
     ) -> ResolvedFeature:
+        """The resolved feature; `work` is its computation, or the expression that derives it."""
         dtype = feature.dtype.parsed
+        derive, computation = (work, None) if isinstance(work, str) else (None, work)
         default = None
         try:
             default = to_python(feature.default, dtype, self.scope.zone)

@@ -6,16 +6,16 @@ import zoneinfo
 from collections.abc import Iterable, Mapping
 
 from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.expression_types import common_type
 from palmette.features.spec.findings import Findings
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.scope import Columns, Scope
+from palmette.features.spec.type_rules import common_type
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF
 
 
 def resolve_grain(spec: FeatureSpec, registry: Registry, findings: Findings) -> dict[str, SparkType]:
-    """The keys of all entities with their types: the spine's, else those of the tables that the view names."""
+    """The keys of all entities with their types: the spine's, else those of the tables that are named."""
     grain: dict[str, SparkType] = {}
     for index, entity in enumerate(spec.entities):
         if entity.name in [other.name for other in spec.entities[:index]]:

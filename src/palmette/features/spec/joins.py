@@ -1,4 +1,4 @@
-"""Joins: that keys exist and match, that the declared cardinality holds, and which state of the other table is meant."""
+"""Joins: keys that exist and match, a cardinality that holds, and which state of the other table is meant."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.expression_types import comparable
 from palmette.features.spec.fsc import Join
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import Columns, Origins
+from palmette.features.spec.type_rules import comparable
 
 if TYPE_CHECKING:
     from palmette.features.spec.steps import StepWalk

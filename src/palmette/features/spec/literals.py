@@ -1,4 +1,4 @@
-"""Plain YAML values as Python values of a Spark type: defaults, categories, rows of the author's own tests."""
+"""Plain YAML values as Python values of a Spark type: defaults, categories, rows of the author's tests."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
         return None
     if kind.is_integer:
         return _integer(value, kind)
+    if kind.element is not None:
+        return _collection(value, kind.element, kind.name, zone)
     match kind.name:
         case "boolean":
             return _of(bool, value, "true or false")
@@ -40,21 +42,17 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
             return _date(value)
         case "timestamp" | "timestamp_ntz":
             return _timestamp(value, kind, zone)
-        case "array":
-            assert kind.element is not None
-            items = value if isinstance(value, list | tuple) else None
-            if items is None:
-                raise ValueError(f"{value!r} is not a list")
-            return tuple(to_python(item, kind.element, zone) for item in items)
-        case "map":
-            assert kind.element is not None
-            if not isinstance(value, dict):
-                raise ValueError(f"{value!r} is not a mapping")
-            return {str(key): to_python(item, kind.element, zone) for key, item in value.items()}
     raise ValueError(f"there are no values of type {kind}")
 
 
-def _of(wanted: type, value: object, words: str) -> Any:
+def _collection(value: object, element: SparkType, name: str, zone: str) -> Any:
+    if name == "array":
+        items = _of((list, tuple), value, "a list")
+        return tuple(to_python(item, element, zone) for item in items)
+    return {str(key): to_python(item, element, zone) for key, item in _of(dict, value, "a mapping").items()}
+
+
+def _of(wanted: type | tuple[type, ...], value: object, words: str) -> Any:
     if not isinstance(value, wanted):
         raise ValueError(f"{value!r} is not {words}")
     return value

@@ -6,15 +6,8 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
+from palmette.features.spec import functions
 from palmette.features.spec.expressions import function_name
-
-_NEVER = frozenset(
-    "count count_if approx_count_distinct isnull isnotnull isnan concat_ws collect_list collect_set".split()
-)
-_IF_ALL = frozenset(
-    "abs floor ceil ceiling round upper lower length greatest concat trim sign exp sqrt negative".split()
-)
-_IF_ANY = frozenset("coalesce ifnull nvl greatest least".split())
 
 
 def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
@@ -61,7 +54,7 @@ def _function(node: exp.Anonymous, certain: Collection[str]) -> bool:
     name = function_name(node)
     certainties = [never_null(argument, certain) for argument in node.expressions]
     return (
-        name in _NEVER
-        or (name in _IF_ALL and all(certainties) and bool(certainties))
-        or (name in _IF_ANY and any(certainties))
+        name in functions.names("never_null")
+        or (name in functions.names("null_if_any") and all(certainties) and bool(certainties))
+        or (name in functions.names("null_if_all") and any(certainties))
     )

@@ -229,8 +229,8 @@ class _Resolution:
                 return
         self.scope.findings.in_spec(
             "no-rows",
-            f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which rows "
-            "the view has.",
+            f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which "
+            "rows the view has.",
             "Give a `spine`, or a feature over events with all keys.",
             field="entities",
         )

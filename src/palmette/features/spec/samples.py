@@ -95,7 +95,7 @@ def _remedy(kind: SparkType) -> str:
 
 
 def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
-    """The columns of a file with their types, None for a type that the file does not tell; None for unknown formats."""
+    """The columns of a file with their types (None: the file does not tell); None for other formats."""
     match table.format:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)

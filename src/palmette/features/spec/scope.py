@@ -1,4 +1,4 @@
-"""What is known while a view is being resolved: the documents, the grain, and the columns of a place with their origins."""
+"""What is known while a view is being resolved: the documents, the grain, the columns with their origins."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Sources:
             if shared is not None and set(by) != set(shared):
                 self.scope.findings.in_spec(
                     "by-differs",
-                    f"The steps of source {source.name!r} look at the events of {list(shared)} and of {list(by)}.",
+                    f"The steps of source {source.name!r} look at events of {list(shared)} and of {list(by)}.",
                     "Give them the same `by`, or make two sources.",
                     field=path,
                     value=", ".join(by),

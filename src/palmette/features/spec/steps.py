@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import assert_never
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.expression_types import castable
 from palmette.features.spec.fsc import (
     Categorise,
     CategoriseStep,
@@ -26,6 +26,7 @@ from palmette.features.spec.joins import apply_join
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
+from palmette.features.spec.type_rules import castable
 from palmette.features.spec.values import SparkType
 
 INT, DOUBLE, BIGINT, STRING, DATE = map(SparkType, ("int", "double", "bigint", "string", "date"))
@@ -49,19 +50,31 @@ class StepWalk:
 
     def apply(self, step: Step, field: str) -> None:
         """Takes one step; `field` is its path in the FSC."""
-        methods: dict[type, Callable[[object, str], None]] = {
-            FilterStep: self._filter,
-            ComputeStep: self._compute,
-            ReplaceStep: self._replace,
-            ConvertStep: self._convert,
-            CategoriseStep: self._categorise,
-            ExtractStep: self._extract,
-            JoinStep: self._join,
-            PreviousStep: self._previous,
-            GapStep: self._gap,
-            SessionStep: self._session,
-        }  # type: ignore[dict-item]
-        methods[type(step)](step, field)
+        match step:
+            case FilterStep():
+                self._filter(step, field)
+            case ComputeStep():
+                self._compute(step, field)
+            case ReplaceStep():
+                self._replace(step, field)
+            case ConvertStep():
+                self._convert(step, field)
+            case CategoriseStep():
+                self._categorise(step, field)
+            case ExtractStep():
+                self._extract(step, field)
+            case JoinStep():
+                apply_join(self, step.join, f"{field}.join")
+            case PreviousStep():
+                self._previous(step, field)
+            case GapStep():
+                gap = step.gap
+                self._by_events("gap", gap.by, gap.column, DOUBLE, f"{field}.gap")
+            case SessionStep():
+                session = step.session
+                self._by_events("session", session.by, session.column, BIGINT, f"{field}.session")
+            case _:
+                assert_never(step)
 
     def report(
         self,
@@ -340,9 +353,6 @@ class StepWalk:
                 group,
             )
 
-    def _join(self, step: JoinStep, field: str) -> None:
-        apply_join(self, step.join, f"{field}.join")
-
     def _previous(self, step: PreviousStep, field: str) -> None:
         previous, path = step.previous, f"{field}.previous"
         if not self._events("previous", previous.by, path):
@@ -360,17 +370,10 @@ class StepWalk:
         origins = self.columns.origins_of([*checked.columns, *previous.by]) | self._time_origins()
         self.put(previous.column, checked.type, origins, f"{path}.column")
 
-    def _gap(self, step: GapStep, field: str) -> None:
-        gap, path = step.gap, f"{field}.gap"
-        if self._events("gap", gap.by, path):
-            origins = self.columns.origins_of(gap.by) | self._time_origins()
-            self.put(gap.column, DOUBLE, origins, f"{path}.column")
-
-    def _session(self, step: SessionStep, field: str) -> None:
-        session, path = step.session, f"{field}.session"
-        if self._events("session", session.by, path):
-            origins = self.columns.origins_of(session.by) | self._time_origins()
-            self.put(session.column, BIGINT, origins, f"{path}.column")
+    def _by_events(self, kind: str, by: tuple[str, ...], column: str, result: SparkType, path: str) -> None:
+        if self._events(kind, by, path):
+            origins = self.columns.origins_of(by) | self._time_origins()
+            self.put(column, result, origins, f"{path}.column")
 
     def _events(self, kind: str, by: tuple[str, ...], path: str) -> bool:
         for index, name in enumerate(by):

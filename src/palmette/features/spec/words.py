@@ -1,45 +1,25 @@
 """Computations in plain words: a small grammar of common phrasings, offline and deterministic.
 
-`read_words` understands a phrasing completely or asks one precise question; it never guesses. The grammar, with
-examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who it is about
-(`by the user`, `the offer's`), then the condition; what is left must be one of the heads below.
+`read_words` understands a phrasing completely or asks one precise question; it never guesses. The grammar,
+with examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who it
+is about (`by the user`, `the offer's`), then the condition; what is left must be one of `HEADS`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from palmette.features.spec.categories import quoted
-from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup
-from palmette.features.spec.sources import ResolvedSource
+from palmette.features.spec.fsc import Feature
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_conditions import condition
-from palmette.features.spec.words_names import (
-    AskError,
-    ColumnOf,
-    Named,
-    Question,
-    WordsContext,
-    matches,
-    tokens,
-)
+from palmette.features.spec.words_heads import HEADS, N, Reading, Rest, arithmetic, number
+from palmette.features.spec.words_names import AskError, Question, WordsContext
 
 __all__ = ["Question", "Reading", "WordsContext", "read_words"]
 
-_NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-} | {"fourteen": 14, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
-_N = rf"(?:\d+|{'|'.join(_NUMBERS)})"
 _UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
 _WINDOWS = (
     re.compile(
-        rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?(?:last|past|previous|trailing)\s+(?P<n>{_N})\s+"
+        rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?(?:last|past|previous|trailing)\s+(?P<n>{N})\s+"
         rf"(?P<unit>{_UNIT})s?\b",
         re.I,
     ),
@@ -47,96 +27,16 @@ _WINDOWS = (
         rf"\b(?:in|over|within|during|for|from)\s+the\s+(?:last|past|previous|trailing)\s+(?P<unit>{_UNIT})\b",
         re.I,
     ),
-    re.compile(rf"\b(?P<n>{_N})-(?P<unit>{_UNIT})\b", re.I),
+    re.compile(rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b", re.I),
 )
 _ALL_TIME = re.compile(
-    r"\b(?:(?:over|in|of|for|across)\s+(?:all|the whole|the entire)\s+(?:time|history)|over all|all[- ]time|ever|so far|to date)\b",
+    r"\b(?:(?:over|in|of|for|across)\s+(?:all|the whole|the entire)\s+(?:time|history)"
+    r"|over all|all[- ]time|ever|so far|to date)\b",
     re.I,
 )
 _CONDITION = re.compile(
     r"\s(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)$", re.I
 )
-
-_FUNCTIONS: dict[str, AggregateFunction] = {
-    "average": "avg",
-    "mean": "avg",
-    "avg": "avg",
-    "total": "sum",
-    "sum": "sum",
-    "maximum": "max",
-    "max": "max",
-    "largest": "max",
-    "highest": "max",
-    "biggest": "max",
-    "minimum": "min",
-    "min": "min",
-    "smallest": "min",
-    "lowest": "min",
-    "latest": "last",
-    "last": "last",
-    "most recent": "last",
-    "newest": "last",
-    "first": "first",
-    "earliest": "first",
-    "oldest": "first",
-    "median": "percentile",
-    "standard deviation": "stddev",
-    "stddev": "stddev",
-    "most frequent": "mode",
-    "most common": "mode",
-    "most popular": "mode",
-    "favourite": "mode",
-    "favorite": "mode",
-    "usual": "mode",
-}
-_FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
-_BIRTHS = frozenset(
-    "created creation signup registration registered opened opening joined start since birth first".split()
-)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What words were understood as."""
-
-    computation: Mapping[str, Any]
-    """One of the fields `aggregate`, `expression`, `lookup`, `derive` of a feature, and its value."""
-    helpers: tuple[Feature, ...] = ()
-    """Internal features that the computation is derived from."""
-
-
-@dataclass(frozen=True)
-class _Rest:
-    """Words on their way: what is left of them, and what was taken out."""
-
-    feature: Feature
-    text: str
-    context: WordsContext
-    window: Window = Window.ALL
-    by: tuple[str, ...] | None = None
-    condition: str | None = None
-
-    def where(self, source: ResolvedSource) -> str | None:
-        return condition(self.condition, source, self.context) if self.condition is not None else None
-
-    def aggregate(
-        self, function: AggregateFunction, source: ResolvedSource, where: str | None = None, **more: Any
-    ) -> Reading:
-        """An aggregate over the rows that the words select."""
-        conditions = [item for item in (where, self.where(source)) if item]
-        both = " AND ".join(f"({item})" if len(conditions) > 1 else item for item in conditions) or None
-        return Reading(
-            {
-                "aggregate": Aggregate(
-                    function=function,
-                    source=source.view.name,
-                    where=both,
-                    window=self.window,
-                    by=self.by,
-                    **more,
-                )
-            }
-        )
 
 
 def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
@@ -144,16 +44,13 @@ def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
     words = (feature.words or "").strip().rstrip(".")
     try:
         text, window = _window(words)
-        for head in _DERIVED:
-            reading = (
-                head(_Rest(feature, " ".join(text.split()), context, window)) if window is None else None
-            )
-            if reading is not None:
-                return reading
+        reading = arithmetic(Rest(feature, " ".join(text.split()), context)) if window is None else None
+        if reading is not None:
+            return reading
         text, by = _whose(f" {text} ", context)
         text, stated = _stated(text)
-        rest = _Rest(feature, " ".join(text.split()), context, window or Window.ALL, by, stated)
-        for pattern, read in _HEADS:
+        rest = Rest(feature, " ".join(text.split()), context, window or Window.ALL, by, stated)
+        for pattern, read in HEADS:
             found = pattern.fullmatch(rest.text)
             reading = read(rest, found) if found else None
             if reading is not None:
@@ -163,7 +60,8 @@ def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
     return Question(
         "unknown-words",
         f"The words {words!r} are not understood. What should be computed?",
-        "Say it like 'number of redemptions of the offer by the user in the last 30 days' (docs/reference/words.md), "
+        "Say it like 'number of redemptions of the offer by the user in the last 30 days' "
+        "(docs/reference/words.md), "
         "or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
 
@@ -179,8 +77,7 @@ def _window(words: str) -> tuple[str, Window | None]:
     if not found:
         return words, None
     match = found[0]
-    number = match.groupdict().get("n") or "1"
-    amount, unit = _number(number), match["unit"].lower()
+    amount, unit = number(match.groupdict().get("n") or "1"), match["unit"].lower()
     if unit in ("month", "quarter", "year"):
         days = {"month": 30, "quarter": 91, "year": 365}[unit] * amount
         raise AskError(
@@ -192,12 +89,8 @@ def _window(words: str) -> tuple[str, Window | None]:
     return f"{words[: match.start()]} {words[match.end() :]}", length
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else _NUMBERS[text.lower()]
-
-
 def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | None]:
-    """The words without the entities that they are about, and those entities' keys; None for the whole grain."""
+    """The words without the entities that they are about, and those entities' keys (None: the whole grain)."""
     named: list[str] = []
     for entity in context.scope.spec.entities:
         name = re.escape(entity.name).replace("_", "[ _]")
@@ -205,7 +98,8 @@ def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | Non
         patterns = (
             rf"\b(?:(?:of|by|for|per|from|to)\s+)?(?:the|each|every|this|an?)\s+(?:{name})['’]s(?=\s)",
             rf"\b(?:{name})['’]s(?=\s)",
-            rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:the\s+|each\s+|every\s+|this\s+|an?\s+|same\s+)*(?:{name}|{keys})(?=\s)",
+            rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:(?:the|each|every|this|an?|same)\s+)*"
+            rf"(?:{name}|{keys})(?=\s)",
         )
         for index, pattern in enumerate(patterns):
             replaced = re.sub(pattern, _kept_preposition if index == 0 else " ", text, flags=re.I)
@@ -226,251 +120,3 @@ def _kept_preposition(match: re.Match[str]) -> str:
 def _stated(text: str) -> tuple[str, str | None]:
     found = _CONDITION.search(text)
     return (text[: found.start()], " ".join(found["condition"].split())) if found else (text, None)
-
-
-def _rows(rest: _Rest, phrase: str) -> tuple[ResolvedSource, str | None]:
-    """The source that a phrase names, with a condition for `online redemptions` or `clicks`."""
-    context = rest.context
-    source = context.source_or_none(phrase)
-    if source is not None:
-        return source, None
-    options: list[tuple[ResolvedSource, str, str | int | bool]] = []
-    words = phrase.split()
-    for cut in range(1, len(words)):
-        adjective, noun = " ".join(words[:cut]), context.source_or_none(" ".join(words[cut:]))
-        if noun is not None:
-            options += [(noun, column, value) for column, value in context.value(adjective, noun)]
-    if not options:
-        options = [
-            (one, column, value)
-            for one in context.all_sources()
-            if one.view.is_event
-            for column, value in context.value(phrase, one)
-        ]
-        declared = [
-            option
-            for option in options
-            if option[0].view.name in {one.name for one in context.scope.spec.sources}
-        ]
-        options = declared or options
-    if len(options) != 1:
-        candidates = [f"{one.view.name} where {column} is {value}" for one, column, value in options]
-        raise AskError(phrase, "source", candidates, [one.view.name for one in context.all_sources()])
-    source, column, value = options[0]
-    return source, f"{quoted(column)} = {_literal(value)}"
-
-
-def _literal(value: str | int | bool) -> str:
-    from palmette.features.spec.literals import sql_literal
-
-    return sql_literal(value)
-
-
-def _column(rest: _Rest, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
-    """The column that a phrase names, in the rows that are named beside it."""
-    if rows is None:
-        return rest.context.column_anywhere(phrase), None
-    source, where = _rows(rest, rows)
-    return rest.context.column(phrase, source), where
-
-
-def _count(rest: _Rest, found: re.Match[str]) -> Reading:
-    source, where = _rows(rest, found["rows"])
-    return rest.aggregate("count", source, where)
-
-
-def _distinct(rest: _Rest, found: re.Match[str]) -> Reading:
-    column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))
-
-
-def _of_column(rest: _Rest, found: re.Match[str]) -> Reading | None:
-    function = _FUNCTIONS[" ".join(found["function"].lower().split())]
-    if tokens(found["column"])[:1] == ("number",):
-        raise AskError(
-            f"{found['function']} {found['column']}", "computation; an average of counts needs two features"
-        )
-    column, where = _column(rest, found["column"], found["rows"])
-    more = {"p": 0.5} if function == "percentile" else {}
-    return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
-
-
-def _since_last(rest: _Rest, found: re.Match[str]) -> Reading:
-    source, where = _rows(rest, found["rows"])
-    return rest.aggregate("days_since_last", source, where)
-
-
-def _since(rest: _Rest, found: re.Match[str]) -> Reading:
-    """`days since signup date`: a date of the entity; else `days since redemption` without `last`."""
-    named = [
-        Named(column.name, column.description)
-        for _, column in rest.context.looked_up()
-        if column.type.parsed.is_temporal
-    ]
-    hits = matches(found["what"], named)
-    if len(hits) == 1:
-        return _age_of(rest, hits[0])
-    raise AskError(found["what"], "date", hits or (f"the last {found['what']}",), [one.name for one in named])
-
-
-def _age(rest: _Rest, found: re.Match[str]) -> Reading:
-    """`age of the account in days`: from the one date of the entity that says when it began."""
-    what = tokens(found["what"] or "")
-    dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
-    own = [
-        column.name
-        for table, column in dates
-        if table.kind == "dimension"
-        and (set(tokens(column.name)) | set(tokens(column.description))) & (_BIRTHS | set(what))
-    ]
-    if len(set(own)) != 1:
-        candidates = [f"days since {name}" for name in dict.fromkeys(own)]
-        raise AskError(rest.text, "date", candidates, [column.name for _, column in dates])
-    return _age_of(rest, own[0])
-
-
-def _age_of(rest: _Rest, name: str) -> Reading:
-    """Calendar days from a looked-up date to the cut-off."""
-    table, column = next(entry for entry in rest.context.looked_up() if entry[1].name == name)
-    helper = Feature(
-        name=f"{rest.feature.name}_{name}",
-        dtype=column.type,
-        internal=True,
-        lookup=Lookup(table=table.name, column=name),
-    )
-    return Reading({"derive": f"datediff(as_of, {helper.name})"}, (helper,))
-
-
-def _share(rest: _Rest, found: re.Match[str]) -> Reading | None:
-    source, where = _rows(rest, found["rows"])
-    if rest.condition is None:
-        return None
-    stated = condition(rest.condition, source, rest.context)
-    scoped = _Rest(rest.feature, rest.text, rest.context, rest.window, rest.by)
-    if found["part"].lower() in ("percentage", "percent"):
-        sql = f"100 * avg(CASE WHEN {stated} THEN 1D WHEN NOT ({stated}) THEN 0D END)"
-        return Reading(
-            {
-                "expression": Expression(
-                    sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by
-                )
-            }
-        )
-    return scoped.aggregate("share", source, where, of=stated)
-
-
-def _exists(rest: _Rest, found: re.Match[str]) -> Reading | None:
-    entity = found.groupdict().get("entity")
-    if entity is not None and rest.context.entity(entity) is None:
-        raise AskError(entity, "entity", (), [one.name for one in rest.context.scope.spec.entities])
-    source, where = _rows(rest, found["rows"])
-    by = rest.by
-    if entity is not None and by is None:
-        named = rest.context.entity(entity)
-        keys = tuple(named.keys) if named else ()
-        by = keys if set(keys) < set(rest.context.scope.grain) else None
-    return _Rest(rest.feature, rest.text, rest.context, rest.window, by, rest.condition).aggregate(
-        "exists", source, where
-    )
-
-
-def _last_k(rest: _Rest, found: re.Match[str]) -> Reading:
-    column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate(
-        "last_k",
-        column.source,
-        where,
-        of=quoted(column.name),
-        k=_number(found["k"]),
-        distinct=found["distinct"] is not None,
-    )
-
-
-def _top_k(rest: _Rest, found: re.Match[str]) -> Reading:
-    column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate("top_k", column.source, where, of=quoted(column.name), k=_number(found["k"]))
-
-
-def _looked_up(rest: _Rest, found: re.Match[str]) -> Reading | None:
-    """`the user's segment`, `category of the offer`: a column of a table that the grain leads to."""
-    if rest.condition is not None or rest.window != Window.ALL:
-        return None
-    options = [
-        (table, column)
-        for table, column in rest.context.looked_up()
-        if rest.by is None or set(table.keys) <= set(rest.by)
-    ]
-    hits = matches(found["what"], [Named(column.name, column.description) for _, column in options])
-    chosen = [(table, column) for table, column in options if column.name in hits]
-    if not chosen:
-        return None
-    if len(chosen) > 1:
-        raise AskError(
-            found["what"], "column", [f"{column.name} of {table.name}" for table, column in chosen]
-        )
-    table, column = chosen[0]
-    return Reading({"lookup": Lookup(table=table.name, column=column.name)})
-
-
-def _arithmetic(rest: _Rest) -> Reading | None:
-    """Two features and an operation between them."""
-    forms = (
-        (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
-        (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),
-        (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
-        (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
-        (r"(?P<a>.+?) (?:minus|less) (?P<b>.+)", "-"),
-        (r"(?P<a>.+?) (?:times|multiplied by) (?P<b>.+)", "*"),
-        (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
-        (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
-    )
-    for pattern, operator in forms:
-        found = re.fullmatch(pattern, rest.text, re.I)
-        if found:
-            left, right = (rest.context.feature(found[side], rest.feature.name) for side in "ab")
-            return Reading({"derive": f"{left} {operator} {right}"})
-    return None
-
-
-_DERIVED: tuple[Callable[[_Rest], Reading | None], ...] = (_arithmetic,)
-
-_IN = r"(?:\s+(?:of|in|from|among|across|on|per)\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
-_HEADS: tuple[tuple[re.Pattern[str], Callable[[_Rest, re.Match[str]], Reading | None]], ...] = tuple(
-    (re.compile(pattern, re.I), read)
-    for pattern, read in (
-        (
-            rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?(?:distinct|unique|different) (?P<column>.+?){_IN}",
-            _distinct,
-        ),
-        (rf"(?:distinct|unique) (?P<column>.+?) count{_IN}", _distinct),
-        (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
-        (r"how many (?P<rows>.+)", _count),
-        (
-            r"(?:the )?(?:number of )?days since (?:the |an? )?(?:last|latest|most recent|newest) (?P<rows>.+)",
-            _since_last,
-        ),
-        (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
-        (r"(?:the )?age(?: of (?:the )?(?P<what>.+?))? in days", _age),
-        (
-            r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)",
-            _share,
-        ),
-        (
-            r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has|had|has had|has made|made|did|has done) "
-            r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
-            _exists,
-        ),
-        (
-            r"(?:whether|if) there (?:is|are|was|were|has been|have been) (?:any |an? |at least one )*(?P<rows>.+)",
-            _exists,
-        ),
-        (
-            rf"(?:the )?(?:last|latest|most recent|newest) (?P<k>{_N}) (?P<distinct>distinct |different |unique )?(?P<column>.+?){_IN}",
-            _last_k,
-        ),
-        (rf"(?:the )?(?:top (?P<k>{_N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
-        (rf"(?:the )?(?P<k>{_N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
-        (rf"(?:the )?(?P<function>{_FUNCTION})(?: value)?(?: of)? (?:the )?(?P<column>.+?){_IN}", _of_column),
-        (r"(?:the )?(?P<what>.+)", _looked_up),
-    )
-)

@@ -1,4 +1,4 @@
-"""Conditions in words: `channel is online and amount over 10`, `merchant is missing`, `that were redeemed`."""
+"""Conditions in words: `channel is online and amount over 10`, `merchant is missing`, `were redeemed`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _COMPARISONS = (
     (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
     (r"(?:is |are |was |were )?(?:at most|no more than|not more than|up to|<=)", "<="),
     (
-        r"(?:is |are |was |were )?(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)",
+        r"(?:is |are |was |were )?"
+        r"(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)",
         ">",
     ),
     (r"(?:is |are |was |were )?(?:under|below|less than|smaller than|lower than|<)", "<"),
@@ -88,7 +89,7 @@ def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> s
 
 
 def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
-    """`are online`, `were redeemed`, `channel online`: a value, a boolean column, or a column beside its value."""
+    """`are online`, `were redeemed`, `channel online`: a value, a flag, or a column beside its value."""
     rest = _VERBS.sub("", phrase)
     negated = bool(re.match(r"not\s+", rest, re.I))
     rest = re.sub(r"^not\s+", "", rest, flags=re.I)

@@ -1,4 +1,4 @@
-"""Finding what a phrase names: a source, a column, a value, an entity, a feature. Exactly one, or a question."""
+"""What a phrase names: a source, a column, a value, an entity, a feature. Exactly one, or a question."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from palmette.features.spec.scope import Scope
 from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.values import SparkType
 
-_ARTICLES = frozenset("the a an this that each every all any their his her its own".split())
+_ARTICLES = frozenset(
+    ["the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own"]
+)
 _ABBREVIATIONS = {
     "txn": "transaction",
     "trx": "transaction",
@@ -27,7 +29,7 @@ _ABBREVIATIONS = {
     "addr": "address",
     "acct": "account",
 }
-_AFFIXES = frozenset("id name at time date type code ts key value".split())
+_AFFIXES = frozenset(["id", "name", "at", "time", "date", "type", "code", "ts", "key", "value"])
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class WordsContext:
         return ColumnOf(source, found[0])
 
     def column_anywhere(self, phrase: str) -> ColumnOf:
-        """The column that a phrase names when it names no source: `redemption amount`, or a name that one source has."""
+        """The column of `redemption amount`, or the one column of that name among the sources."""
         words = phrase.split()
         hits: list[ColumnOf] = []
         for cut in range(1, len(words)):

@@ -1,0 +1,111 @@
+"""Spark's rules for the types of values that meet: comparison, common type, arithmetic, casts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from palmette.features.spec.functions import INTERVAL
+from palmette.features.spec.values import SparkType
+
+BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, NULL = map(
+    SparkType,
+    ("boolean", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp", "null"),
+)
+
+Operator = Literal["+", "-", "*", "/", "%", "div"]
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def average_type(kind: SparkType) -> SparkType:
+    """The type of Spark's `avg`."""
+    return _adjusted(kind.precision + 4, kind.scale + 4) if kind.name == "decimal" else DOUBLE
+
+
+def comparable(left: SparkType | None, right: SparkType | None) -> bool:
+    """Whether values of the two types can be compared without a cast of text."""
+    if left is None or right is None or NULL in (left, right):
+        return True
+    if left.element and right.element:
+        return left.name == right.name and comparable(left.element, right.element)
+    return left == right or (left.is_numeric and right.is_numeric) or (left.is_temporal and right.is_temporal)
+
+
+def common_type(left: SparkType, right: SparkType) -> SparkType | None:
+    """The type that both become in one column; None when there is none."""
+    if left == right or right == NULL:
+        return left
+    if left == NULL:
+        return right
+    if left.is_numeric and right.is_numeric:
+        return _wider(left, right)
+    if left.is_temporal and right.is_temporal:
+        return TIMESTAMP if TIMESTAMP in (left, right) else SparkType("timestamp_ntz")
+    if left.element and right.element and left.name == right.name:
+        element = common_type(left.element, right.element)
+        return SparkType(left.name, element=element) if element else None
+    return None
+
+
+def _wider(left: SparkType, right: SparkType) -> SparkType:
+    if left.is_integer and right.is_integer:
+        return max(left, right, key=lambda kind: _INTEGERS.index(kind.name))
+    if DOUBLE in (left, right) or FLOAT in (left, right):
+        return FLOAT if left == right == FLOAT else DOUBLE
+    one, other = _as_decimal(left), _as_decimal(right)
+    scale = max(one.scale, other.scale)
+    return SparkType(
+        "decimal", min(38, max(one.precision - one.scale, other.precision - other.scale) + scale), scale
+    )
+
+
+def arithmetic_type(operator: Operator, left: SparkType, right: SparkType) -> SparkType:
+    """The type of an arithmetic operation on two numbers."""
+    if operator == "div":
+        return BIGINT
+    is_integral = left.is_integer and right.is_integer
+    if is_integral or DOUBLE in (left, right) or FLOAT in (left, right):
+        return DOUBLE if operator == "/" else _wider(left, right)
+    one, other = _as_decimal(left), _as_decimal(right)
+    (p1, s1), (p2, s2) = (one.precision, one.scale), (other.precision, other.scale)
+    if operator == "*":
+        return _adjusted(p1 + p2 + 1, s1 + s2)
+    if operator == "/":
+        scale = max(6, s1 + p2 + 1)
+        return _adjusted(p1 - s1 + s2 + scale, scale)
+    scale = max(s1, s2)
+    if operator == "%":
+        return _adjusted(min(p1 - s1, p2 - s2) + scale, scale)
+    return _adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
+
+
+def sum_type(kind: SparkType) -> SparkType | None:
+    """The type of Spark's `sum`; None for what is no number."""
+    if kind.name == "decimal":
+        return SparkType("decimal", min(38, kind.precision + 10), kind.scale)
+    return BIGINT if kind.is_integer else DOUBLE if kind.is_numeric else None
+
+
+def _adjusted(precision: int, scale: int) -> SparkType:
+    """Spark's rule beyond 38 digits: the integral part stays, and up to 6 digits behind the point."""
+    if precision <= 38:
+        return SparkType("decimal", precision, scale)
+    return SparkType("decimal", 38, max(38 - (precision - scale), min(scale, 6)))
+
+
+def _as_decimal(kind: SparkType) -> SparkType:
+    return SparkType("decimal", _DIGITS[kind.name], 0) if kind.is_integer else kind
+
+
+def castable(source: SparkType, target: SparkType) -> bool:
+    """Whether Spark can cast the one type to the other at all."""
+    if source == target or {source, target} & {NULL, INTERVAL, STRING}:
+        return True
+    if source.element and target.element:
+        return source.name == target.name and castable(source.element, target.element)
+    if source.is_temporal and target.is_temporal:
+        return True
+    if target == BINARY:
+        return source.is_integer
+    return all(kind.is_numeric or kind in (BOOLEAN, TIMESTAMP) for kind in (source, target))

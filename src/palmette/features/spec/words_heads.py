@@ -1,0 +1,378 @@
+"""The phrasings that words are understood in: a pattern each, and what it computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palmette.features.spec.categories import quoted
+from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup
+from palmette.features.spec.literals import sql_literal
+from palmette.features.spec.sources import ResolvedSource
+from palmette.features.spec.values import Window
+from palmette.features.spec.words_conditions import condition
+from palmette.features.spec.words_names import AskError, ColumnOf, Named, WordsContext, matches, tokens
+
+NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        ]
+    )
+} | {"fourteen": 14, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
+N = rf"(?:\d+|{'|'.join(NUMBERS)})"
+_FUNCTIONS: dict[str, AggregateFunction] = {
+    "average": "avg",
+    "mean": "avg",
+    "avg": "avg",
+    "total": "sum",
+    "sum": "sum",
+    "maximum": "max",
+    "max": "max",
+    "largest": "max",
+    "highest": "max",
+    "biggest": "max",
+    "minimum": "min",
+    "min": "min",
+    "smallest": "min",
+    "lowest": "min",
+    "latest": "last",
+    "last": "last",
+    "most recent": "last",
+    "newest": "last",
+    "first": "first",
+    "earliest": "first",
+    "oldest": "first",
+    "median": "percentile",
+    "standard deviation": "stddev",
+    "stddev": "stddev",
+    "most frequent": "mode",
+    "most common": "mode",
+    "most popular": "mode",
+    "favourite": "mode",
+    "favorite": "mode",
+    "usual": "mode",
+}
+_FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
+_BIRTHS = frozenset(
+    [
+        "created",
+        "creation",
+        "signup",
+        "registration",
+        "registered",
+        "opened",
+        "opening",
+        "joined",
+        "start",
+        "since",
+        "birth",
+        "first",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What words were understood as."""
+
+    computation: Mapping[str, Any]
+    """One of the fields `aggregate`, `expression`, `lookup`, `derive` of a feature, and its value."""
+    helpers: tuple[Feature, ...] = ()
+    """Internal features that the computation is derived from."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Words on their way: what is left of them, and what was taken out."""
+
+    feature: Feature
+    text: str
+    context: WordsContext
+    window: Window = Window.ALL
+    by: tuple[str, ...] | None = None
+    condition: str | None = None
+
+    def where(self, source: ResolvedSource) -> str | None:
+        return condition(self.condition, source, self.context) if self.condition is not None else None
+
+    def aggregate(
+        self, function: AggregateFunction, source: ResolvedSource, where: str | None = None, **more: Any
+    ) -> Reading:
+        """An aggregate over the rows that the words select."""
+        conditions = [item for item in (where, self.where(source)) if item]
+        both = " AND ".join(f"({item})" if len(conditions) > 1 else item for item in conditions) or None
+        return Reading(
+            {
+                "aggregate": Aggregate(
+                    function=function,
+                    source=source.view.name,
+                    where=both,
+                    window=self.window,
+                    by=self.by,
+                    **more,
+                )
+            }
+        )
+
+
+def _rows(rest: Rest, phrase: str) -> tuple[ResolvedSource, str | None]:
+    """The source that a phrase names, with a condition for `online redemptions` or `clicks`."""
+    context = rest.context
+    source = context.source_or_none(phrase)
+    if source is not None:
+        return source, None
+    options: list[tuple[ResolvedSource, str, str | int | bool]] = []
+    words = phrase.split()
+    for cut in range(1, len(words)):
+        adjective, noun = " ".join(words[:cut]), context.source_or_none(" ".join(words[cut:]))
+        if noun is not None:
+            options += [(noun, column, value) for column, value in context.value(adjective, noun)]
+    if not options:
+        options = [
+            (one, column, value)
+            for one in context.all_sources()
+            if one.view.is_event
+            for column, value in context.value(phrase, one)
+        ]
+        declared = [
+            option
+            for option in options
+            if option[0].view.name in {one.name for one in context.scope.spec.sources}
+        ]
+        options = declared or options
+    if len(options) != 1:
+        candidates = [f"{one.view.name} where {column} is {value}" for one, column, value in options]
+        raise AskError(phrase, "source", candidates, [one.view.name for one in context.all_sources()])
+    source, column, value = options[0]
+    return source, f"{quoted(column)} = {sql_literal(value)}"
+
+
+def _column(rest: Rest, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
+    """The column that a phrase names, in the rows that are named beside it."""
+    if rows is None:
+        return rest.context.column_anywhere(phrase), None
+    source, where = _rows(rest, rows)
+    return rest.context.column(phrase, source), where
+
+
+def _count(rest: Rest, found: re.Match[str]) -> Reading:
+    source, where = _rows(rest, found["rows"])
+    return rest.aggregate("count", source, where)
+
+
+def _distinct(rest: Rest, found: re.Match[str]) -> Reading:
+    column, where = _column(rest, found["column"], found["rows"])
+    return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))
+
+
+def _of_column(rest: Rest, found: re.Match[str]) -> Reading | None:
+    function = _FUNCTIONS[" ".join(found["function"].lower().split())]
+    if tokens(found["column"])[:1] == ("number",):
+        raise AskError(
+            f"{found['function']} {found['column']}", "computation; an average of counts needs two features"
+        )
+    column, where = _column(rest, found["column"], found["rows"])
+    more = {"p": 0.5} if function == "percentile" else {}
+    return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
+
+
+def _since_last(rest: Rest, found: re.Match[str]) -> Reading:
+    source, where = _rows(rest, found["rows"])
+    return rest.aggregate("days_since_last", source, where)
+
+
+def _since(rest: Rest, found: re.Match[str]) -> Reading:
+    """`days since signup date`: a date of the entity; else `days since redemption` without `last`."""
+    named = [
+        Named(column.name, column.description)
+        for _, column in rest.context.looked_up()
+        if column.type.parsed.is_temporal
+    ]
+    hits = matches(found["what"], named)
+    if len(hits) == 1:
+        return _age_of(rest, hits[0])
+    raise AskError(found["what"], "date", hits or (f"the last {found['what']}",), [one.name for one in named])
+
+
+def _age(rest: Rest, found: re.Match[str]) -> Reading:
+    """`age of the account in days`: from the one date of the entity that says when it began."""
+    what = tokens(found["what"] or "")
+    dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
+    own = [
+        column.name
+        for table, column in dates
+        if table.kind == "dimension"
+        and (set(tokens(column.name)) | set(tokens(column.description))) & (_BIRTHS | set(what))
+    ]
+    if len(set(own)) != 1:
+        candidates = [f"days since {name}" for name in dict.fromkeys(own)]
+        raise AskError(rest.text, "date", candidates, [column.name for _, column in dates])
+    return _age_of(rest, own[0])
+
+
+def _age_of(rest: Rest, name: str) -> Reading:
+    """Calendar days from a looked-up date to the cut-off."""
+    table, column = next(entry for entry in rest.context.looked_up() if entry[1].name == name)
+    helper = Feature(
+        name=f"{rest.feature.name}_{name}",
+        dtype=column.type,
+        internal=True,
+        lookup=Lookup(table=table.name, column=name),
+    )
+    return Reading({"derive": f"datediff(as_of, {helper.name})"}, (helper,))
+
+
+def _share(rest: Rest, found: re.Match[str]) -> Reading | None:
+    source, where = _rows(rest, found["rows"])
+    if rest.condition is None:
+        return None
+    stated = condition(rest.condition, source, rest.context)
+    scoped = Rest(rest.feature, rest.text, rest.context, rest.window, rest.by)
+    if found["part"].lower() in ("percentage", "percent"):
+        sql = f"100 * avg(CASE WHEN {stated} THEN 1D WHEN NOT ({stated}) THEN 0D END)"
+        return Reading(
+            {
+                "expression": Expression(
+                    sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by
+                )
+            }
+        )
+    return scoped.aggregate("share", source, where, of=stated)
+
+
+def _exists(rest: Rest, found: re.Match[str]) -> Reading | None:
+    entity = found.groupdict().get("entity")
+    if entity is not None and rest.context.entity(entity) is None:
+        raise AskError(entity, "entity", (), [one.name for one in rest.context.scope.spec.entities])
+    source, where = _rows(rest, found["rows"])
+    by = rest.by
+    if entity is not None and by is None:
+        named = rest.context.entity(entity)
+        keys = tuple(named.keys) if named else ()
+        by = keys if set(keys) < set(rest.context.scope.grain) else None
+    return Rest(rest.feature, rest.text, rest.context, rest.window, by, rest.condition).aggregate(
+        "exists", source, where
+    )
+
+
+def _last_k(rest: Rest, found: re.Match[str]) -> Reading:
+    column, where = _column(rest, found["column"], found["rows"])
+    return rest.aggregate(
+        "last_k",
+        column.source,
+        where,
+        of=quoted(column.name),
+        k=number(found["k"]),
+        distinct=found["distinct"] is not None,
+    )
+
+
+def _top_k(rest: Rest, found: re.Match[str]) -> Reading:
+    column, where = _column(rest, found["column"], found["rows"])
+    return rest.aggregate("top_k", column.source, where, of=quoted(column.name), k=number(found["k"]))
+
+
+def _looked_up(rest: Rest, found: re.Match[str]) -> Reading | None:
+    """`the user's segment`, `category of the offer`: a column of a table that the grain leads to."""
+    if rest.condition is not None or rest.window != Window.ALL:
+        return None
+    options = [
+        (table, column)
+        for table, column in rest.context.looked_up()
+        if rest.by is None or set(table.keys) <= set(rest.by)
+    ]
+    hits = matches(found["what"], [Named(column.name, column.description) for _, column in options])
+    chosen = [(table, column) for table, column in options if column.name in hits]
+    if not chosen:
+        return None
+    if len(chosen) > 1:
+        raise AskError(
+            found["what"], "column", [f"{column.name} of {table.name}" for table, column in chosen]
+        )
+    table, column = chosen[0]
+    return Reading({"lookup": Lookup(table=table.name, column=column.name)})
+
+
+def arithmetic(rest: Rest) -> Reading | None:
+    """Two features and an operation between them."""
+    forms = (
+        (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
+        (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),
+        (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
+        (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
+        (r"(?P<a>.+?) (?:minus|less) (?P<b>.+)", "-"),
+        (r"(?P<a>.+?) (?:times|multiplied by) (?P<b>.+)", "*"),
+        (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
+        (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
+    )
+    for pattern, operator in forms:
+        found = re.fullmatch(pattern, rest.text, re.I)
+        if found:
+            left, right = (rest.context.feature(found[side], rest.feature.name) for side in "ab")
+            return Reading({"derive": f"{left} {operator} {right}"})
+    return None
+
+
+def number(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[text.lower()]
+
+
+_DISTINCT = "(?:distinct|unique|different)"
+_LAST = "(?:last|latest|most recent|newest)"
+_IN = r"(?:\s+(?:of|in|from|among|across|on|per)\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
+HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | None]], ...] = tuple(
+    (re.compile(pattern, re.I), read)
+    for pattern, read in (
+        (
+            rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?{_DISTINCT} (?P<column>.+?){_IN}",
+            _distinct,
+        ),
+        (rf"(?:distinct|unique) (?P<column>.+?) count{_IN}", _distinct),
+        (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
+        (r"how many (?P<rows>.+)", _count),
+        (
+            rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)",
+            _since_last,
+        ),
+        (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
+        (r"(?:the )?age(?: of (?:the )?(?P<what>.+?))? in days", _age),
+        (
+            r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)",
+            _share,
+        ),
+        (
+            r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has|had|has had|has made|made|did|has done) "
+            r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
+            _exists,
+        ),
+        (
+            r"(?:whether|if) there (?:is|are|was|were|has been|have been) (?:any |an? |at least one )*"
+            r"(?P<rows>.+)",
+            _exists,
+        ),
+        (
+            rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}",
+            _last_k,
+        ),
+        (rf"(?:the )?(?:top (?P<k>{N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
+        (rf"(?:the )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
+        (rf"(?:the )?(?P<function>{_FUNCTION})(?: value)?(?: of)? (?:the )?(?P<column>.+?){_IN}", _of_column),
+        (r"(?:the )?(?P<what>.+)", _looked_up),
+    )
+)
