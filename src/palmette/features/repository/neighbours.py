@@ -11,12 +11,13 @@ from pathlib import PurePosixPath
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
+from palmette.features.repository.inference import parameters_of, returns_of
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
 _WRITES = re.compile(
-    r"(^|[._])(write|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)"
+    r"(^|[._])(write|overwrite|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)"
 )
-_AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script", "build")
+_AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script")
 _ROLE_WORDS: tuple[tuple[Role, str], ...] = (
     ("main", r"^(main|run|cli)$"),
     ("write", r"(^|_)(write|save|store|publish|persist|sink|output)"),
@@ -46,7 +47,8 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable = [module for module in scripts if entry_of(module)]
     named = [
-        Neighbour(module, *_view_and_pattern(module, runnable)) for module in runnable or _siblings(scripts)
+        Neighbour(module, *_view_and_pattern(module, runnable, checkout))
+        for module in runnable or _siblings(scripts)
     ]
     if not named:
         return ()
@@ -57,7 +59,7 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
 
 def _builds_frames(module: Module) -> bool:
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
-    return uses_spark and any("DataFrame" in function.returns for function in module.functions)
+    return uses_spark and any("DataFrame" in returns_of(function) for function in module.functions)
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
@@ -65,29 +67,50 @@ def _siblings(scripts: Sequence[Module]) -> list[Module]:
     shared: dict[tuple[str, str], list[Module]] = {}
     for module in scripts:
         for function in module.functions:
-            if "DataFrame" in function.returns and role_by_name(function.name) == "build":
+            if "DataFrame" in returns_of(function) and role_by_name(function.name) == "build":
                 shared.setdefault((str(PurePosixPath(module.path).parent), function.name), []).append(module)
     largest = max(shared.values(), key=len, default=[])
     return largest if len(largest) > 1 else []
 
 
 def entry_of(module: Module) -> str | None:
-    """Name of the function that runs a script: the one its `__main__` guard calls, or `main`."""
+    """Name of the function that runs a script: `main`, or the only one that its `__main__` guard calls.
+
+    `main` also stands for a guard that does the work itself; None for a module that is not run.
+    """
+    names = {function.name for function in module.functions}
     for node in module.tree.body:
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            names = {function.name for function in module.functions}
-            return next((name for name in called_names(node) if name in names), "main")
-    return "main" if any(function.name == "main" for function in module.functions) else None
+            called = names & set(called_names(node))
+            return called.pop() if len(called) == 1 else "main"
+    return "main" if "main" in names else None
 
 
-def _view_and_pattern(module: Module, scripts: Sequence[Module]) -> tuple[str, str]:
+def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Checkout) -> tuple[str, str]:
+    """The view that a script's path names: by its folder where all scripts are called the same, else by its stem."""
     path = PurePosixPath(module.path)
     same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
     if len(same_name) > 1 and path.parent.name:
-        view = path.parent.name
-        return view, str(path.parent.parent / "{view}" / path.name)
+        return path.parent.name, str(path.parent.parent / "{view}" / path.name)
     prefix, view, suffix = split_affixes(path.stem)
+    if (prefix or suffix) and not _is_custom(path, prefix, suffix, checkout):
+        prefix, view, suffix = "", path.stem, ""
     return view, str(path.parent / f"{prefix}{{view}}{suffix}{path.suffix}")
+
+
+def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
+    """Whether words around a name are the team's custom: the configuration leaves them out, or all scripts have them."""
+    configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith((".yaml", ".yml"))}
+    if path.stem in configs:
+        return False
+    bare = path.stem.removeprefix(prefix).removesuffix(suffix)
+    beside = [
+        PurePosixPath(other).stem
+        for other in checkout.paths
+        if PurePosixPath(other).parent == path.parent and other.endswith(".py") and "__init__" not in other
+    ]
+    shared = len(beside) > 1 and all(stem.startswith(prefix) and stem.endswith(suffix) for stem in beside)
+    return bare in configs or shared
 
 
 def split_affixes(stem: str) -> tuple[str, str, str]:
@@ -99,7 +122,7 @@ def split_affixes(stem: str) -> tuple[str, str, str]:
     parts = stem.split("_")
     if len(parts) > 1 and parts[0] in _AFFIXES:
         return parts[0] + "_", "_".join(parts[1:]), ""
-    if len(parts) > 1 and parts[-1] in _AFFIXES[:1] + _AFFIXES[5:8]:
+    if len(parts) > 1 and parts[-1] in _AFFIXES:
         return "", "_".join(parts[:-1]), "_" + parts[-1]
     return "", stem, ""
 
@@ -113,17 +136,14 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     """The role that a function's signature and body show."""
     if function.name == entry:
         return "main"
-    takes_frames = any("DataFrame" in parameter.annotation for parameter in function.parameters)
+    takes_frames = any("DataFrame" in parameter.annotation for parameter in parameters_of(function))
+    returns = returns_of(function)
     calls = called_names(function.node)
-    if "DataFrame" in function.returns and takes_frames:
+    if "DataFrame" in returns and takes_frames:
         return "build"
-    if (
-        takes_frames
-        and function.returns in ("None", "", "str", "int")
-        and any(_WRITES.search(c) for c in calls)
-    ):
+    if takes_frames and returns in ("None", "", "str", "int") and any(_WRITES.search(c) for c in calls):
         return "write"
-    if "DataFrame" in function.returns and any(_READS.search(call) for call in calls):
+    if "DataFrame" in returns and any(_READS.search(call) for call in calls):
         return "load"
     return None
 
@@ -184,10 +204,10 @@ def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Functi
     )
     kept = tuple(
         parameter
-        for parameter in model.parameters
+        for parameter in parameters_of(model)
         if parameter.name in shared or is_frame(parameter) or parameter.default is None
     )
-    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(model.returns, variants))
+    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(returns_of(model), variants))
 
 
 def _returns(returns: str, variants: Sequence[Function]) -> str:

@@ -179,7 +179,7 @@ def _missing(item: Missing, team: _Team) -> Violation:
     return Violation(
         code="config-field-missing",
         subject=item.field,
-        message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type}, "
+        message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type} "
         "and neither the specification, the registry, the run file nor the other configurations say it. "
         "Answer the question in an interactive run (`human: console`), or give the field a default.",
     )
@@ -191,7 +191,7 @@ def _team_failed(name: str, said: TeamAnswer) -> Violation:
         subject=name,
         evidence=said.trace,
         message=f"The configuration class {name!r} cannot be used: {said.failure}. Check "
-        "`repository.config_class` in the run file, and that the repository's dependencies are installed beside palmette.",
+        "`repository.config_class` in the run file, and that the repository's dependencies are installed.",
     )
 
 

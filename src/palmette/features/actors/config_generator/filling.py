@@ -251,7 +251,7 @@ class _Filler:
         return None
 
     def _representatives(self, collection: Collection, key: str, record: Record, spot: Spot) -> list[Fact]:
-        """What stands for an item where one value is wanted: in a list its name, unless its place is meant."""
+        """What stands for an item where one value is wanted: in a list its name, or its place."""
         stands = [fact for name in collection.stands_for if (fact := record.fact(name)) is not None]
         if isinstance(spot.keys[-1], str):
             return stands

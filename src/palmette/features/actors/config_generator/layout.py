@@ -19,6 +19,8 @@ class Layout(NamedTuple):
     """Whether short lists of scalars stand on one line."""
     flow_items: bool = False
     """Whether the mappings in a list stand on one line each."""
+    double_quotes: bool = False
+    """What texts stand in that need quotes."""
     start_marker: bool = False
     indent: int = 2
 
@@ -47,9 +49,15 @@ def layout_of(files: Sequence[TextFile]) -> Layout:
         indent_lists=not indented or sum(indented) * 2 >= len(indented),
         flow_lists=not scalars or sum(bool(node.flow_style) for node in scalars) * 2 >= len(scalars),
         flow_items=bool(items) and sum(bool(node.flow_style) for node in items) * 2 > len(items),
+        double_quotes=_prefers_double(nodes),
         start_marker=bool(files) and all(file.text.lstrip().startswith("---") for file in files),
         indent=max(set(indents), key=indents.count) if indents and 2 <= max(indents) <= 8 else 2,
     )
+
+
+def _prefers_double(nodes: Sequence[yaml.Node]) -> bool:
+    quotes = [node.style for node in nodes if isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')]
+    return quotes.count('"') > quotes.count("'")
 
 
 def _nodes(text: str) -> Iterator[yaml.Node]:
@@ -74,6 +82,10 @@ def write_yaml(value: Any, layout: Layout, width: int = 100) -> str:
     class Dumper(yaml.SafeDumper):
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             super().increase_indent(flow, indentless and not layout.indent_lists)
+
+        def choose_scalar_style(self) -> str:
+            style = str(super().choose_scalar_style())
+            return '"' if style == "'" and layout.double_quotes else style
 
         def ignore_aliases(self, _: Any) -> bool:
             return True

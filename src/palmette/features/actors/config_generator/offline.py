@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.facts import Record
 from palmette.features.actors.config_generator.filling import Missing, fill
@@ -52,20 +50,3 @@ def write_config(
         places={key: spot.keys for key, spot in sorted(filled.placed.items())},
     )
     return Written(config, filled.missing, filled.learnt)
-
-
-def with_values(config: Config, values: Mapping[str, str]) -> TextFile:
-    """The configuration with other values for some facts, e.g. the sample's paths for a trial run.
-
-    Facts that the configuration does not hold are passed over.
-    """
-    document = yaml.safe_load(config.file.text)
-    for fact, value in values.items():
-        keys = config.places.get(fact, ())
-        if not keys:
-            continue
-        inner = document
-        for key in keys[:-1]:
-            inner = inner[key]
-        inner[keys[-1]] = value
-    return TextFile(path=config.file.path, text=write_yaml(document, layout_of([config.file])))

@@ -145,7 +145,7 @@ class Demand:
 def find_candidates(
     checkout: Checkout, demand: Demand, places: Sequence[str], neighbours: Sequence[Neighbour]
 ) -> list[Candidate]:
-    """The likeliest functions for a need, best first; `places`: files and folders with utilities, if named."""
+    """The likeliest functions for a need, best first; `places`: files and folders of utilities, if named."""
     want = WANTS[demand.need]
     scripts = {neighbour.module.path for neighbour in neighbours}
     found: list[Candidate] = []

@@ -1,0 +1,68 @@
+"""Conventions of very different repositories."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from palmette.features.artefacts import FunctionShape
+from palmette.features.repository import read_conventions
+from palmette.features.spec.run import Run
+
+EXPECTED = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_conventions(name: str, repository: Callable[[str], Path], run_spec: Run) -> None:
+    found = read_conventions(repository(name), run_spec, "user_offers")
+    said = found.model_dump(mode="json", include=set(EXPECTED[name]) - {"functions", "rules"})
+    said |= {"functions": [_line(shape) for shape in found.functions], "rules": len(found.rules)}
+    assert said == EXPECTED[name]
+
+
+def _line(shape: FunctionShape) -> str:
+    parameters = [
+        p.name + (f": {p.annotation}" if p.annotation else "") + (f" = {p.default}" if p.default else "")
+        for p in shape.parameters
+    ]
+    return f"{shape.role}: {shape.name}({', '.join(parameters)}) -> {shape.returns}"
+
+
+def test_readme_wins_over_neighbours(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("layered")
+    (root / "README.md").write_text(
+        "- Every script defines `load_sources`, `assemble` and `main`.\n- Scripts live in `jobs/<view>.py`.\n",
+        encoding="utf-8",
+    )
+    found = read_conventions(root, run_spec, "user_offers")
+    build = next(shape for shape in found.functions if shape.role == "build")
+    assert (build.name, found.script_path) == ("assemble", "jobs/{view}.py")
+    assert [parameter.name for parameter in build.parameters] == ["sources", "as_of"], "the neighbours' signature"
+
+
+def test_single_neighbour_is_enough(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("layered")
+    (root / "src/offers/features/user_orders.py").unlink()
+    (root / "README.md").unlink()
+    found = read_conventions(root, run_spec, "user_offers")
+    assert [shape.name for shape in found.functions] == ["load_sources", "build_features", "write_output", "main"]
+
+
+def test_reading_never_runs_the_repository(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("layered")
+    for path in root.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "from __future__" not in text:
+            path.write_text("raise SystemExit('imported')\n" + text, encoding="utf-8")
+    assert read_conventions(root, run_spec, "user_offers").package == "offers.features"
+
+
+@pytest.mark.parametrize("text", ["def broken(:\n", "\x00", "\ufeffx = 1\n"])
+def test_files_that_do_not_parse_are_passed_over(
+    text: str, repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    root = repository("layered")
+    (root / "src/offers/broken.py").write_text(text, encoding="utf-8")
+    (root / "pyproject.toml").write_text("[tool.ruff\n", encoding="utf-8")
+    assert read_conventions(root, run_spec, "user_offers").script_path == "src/offers/features/{view}.py"
