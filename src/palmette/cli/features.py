@@ -13,8 +13,12 @@ from palmette.cli.summary import feature_summary, print_feature_summary
 
 @click.command()
 @click.argument("run_file", type=click.Path(path_type=Path))
-@click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
-@click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
+@click.option(
+    "--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's."
+)
+@click.option(
+    "--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's."
+)
 @click.option("--seed", type=int, help="Instead of the run file's.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def features(run_file: Path, planner: str | None, human: str | None, seed: int | None, as_json: bool) -> None:
@@ -27,7 +31,13 @@ def features(run_file: Path, planner: str | None, human: str | None, seed: int |
 
     run_file = run_file.resolve()
     answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman())
-    arguments = {"run_file": str(run_file), "answers": answers, "planner": planner, "human": human, "seed": seed}
+    arguments = {
+        "run_file": str(run_file),
+        "answers": answers,
+        "planner": planner,
+        "human": human,
+        "seed": seed,
+    }
     click.echo("model: offline rules (no key, no network, no cost)", err=True)
     result = run_environment("features", arguments, observer=Progress())
     summary = feature_summary(result)

@@ -12,27 +12,54 @@ _MARK = {"passed": "[green]✓[/]", "failed": "[red]✗[/]", "skipped": "[yellow
 def feature_summary(result: RunResult) -> dict[str, Any]:
     """Everything that the screen says, as JSON data."""
     state = result.state
-    checks = [measurement.model_dump() for actor in state.actors.values() if actor.verdict
-              for measurement in actor.verdict.measurements]
-    failures = [violation.model_dump() for actor in state.actors.values() if actor.failure
-                for violation in actor.failure.violations]
-    steps = [{"actor": name, "status": actor.status, "invocations": actor.invocations,
-              "failed_attempts": len(actor.attempts), "seconds": round(actor.seconds, 2)}
-             for name, actor in state.actors.items()]
+    checks = [
+        measurement.model_dump()
+        for actor in state.actors.values()
+        if actor.verdict
+        for measurement in actor.verdict.measurements
+    ]
+    failures = [
+        violation.model_dump()
+        for actor in state.actors.values()
+        if actor.failure
+        for violation in actor.failure.violations
+    ]
+    steps = [
+        {
+            "actor": name,
+            "status": actor.status,
+            "invocations": actor.invocations,
+            "failed_attempts": len(actor.attempts),
+            "seconds": round(actor.seconds, 2),
+        }
+        for name, actor in state.actors.items()
+    ]
     delivered = result.value("pull_request") if "pull_request" in state.artefacts else None
     return {
-        "run": result.folder.name, "folder": str(result.folder), "status": result.status, "reason": result.reason,
-        "seconds": round(state.spent.seconds, 1), "planner_steps": state.spent.steps, "steps": steps, "checks": checks,
-        "failures": failures, "pull_request": _delivery(result, delivered) if delivered else None,
+        "run": result.folder.name,
+        "folder": str(result.folder),
+        "status": result.status,
+        "reason": result.reason,
+        "seconds": round(state.spent.seconds, 1),
+        "planner_steps": state.spent.steps,
+        "steps": steps,
+        "checks": checks,
+        "failures": failures,
+        "pull_request": _delivery(result, delivered) if delivered else None,
     }
 
 
 def _delivery(result: RunResult, delivered: dict[str, Any]) -> dict[str, Any]:
     folder = result.path("pull_request")
     return {
-        "branch": delivered["branch"], "base": delivered["base"], "files": delivered["files"], "url": delivered["url"],
-        "repository": delivered["repository"], "pushed_to": delivered["pushed_to"],
-        "body": str(folder / delivered["body"]["path"]), "patch": str(folder / delivered["patch"]["path"]),
+        "branch": delivered["branch"],
+        "base": delivered["base"],
+        "files": delivered["files"],
+        "url": delivered["url"],
+        "repository": delivered["repository"],
+        "pushed_to": delivered["pushed_to"],
+        "body": str(folder / delivered["body"]["path"]),
+        "patch": str(folder / delivered["patch"]["path"]),
     }
 
 
@@ -55,12 +82,21 @@ def print_feature_summary(summary: dict[str, Any]) -> None:
 def _steps(summary: dict[str, Any]) -> Any:
     from rich.table import Table
 
-    table = Table("step", "status", "calls", "failed attempts", "seconds", title="What was done", title_justify="left")
+    table = Table(
+        "step", "status", "calls", "failed attempts", "seconds", title="What was done", title_justify="left"
+    )
     for step in summary["steps"]:
-        table.add_row(step["actor"], step["status"], str(step["invocations"]), str(step["failed_attempts"]),
-                      f"{step['seconds']:.1f}")
+        table.add_row(
+            step["actor"],
+            step["status"],
+            str(step["invocations"]),
+            str(step["failed_attempts"]),
+            f"{step['seconds']:.1f}",
+        )
     table.add_section()
-    table.add_row("all", summary["status"], f"{summary['planner_steps']} decisions", "", f"{summary['seconds']:.1f}")
+    table.add_row(
+        "all", summary["status"], f"{summary['planner_steps']} decisions", "", f"{summary['seconds']:.1f}"
+    )
     return table
 
 
@@ -69,24 +105,31 @@ def _checks(summary: dict[str, Any]) -> Any:
 
     table = Table("", "check", "what was measured", "seconds", title="What was checked", title_justify="left")
     for check in summary["checks"]:
-        table.add_row(_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
+        table.add_row(
+            _MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}"
+        )
     return table
 
 
 def _closing(summary: dict[str, Any]) -> str:
     run, made = summary["run"], summary["pull_request"]
     if made is None:
-        return (f"[bold]Stopped:[/] {_plain(summary['reason'])}\n\nThe run lies in {summary['folder']}\n"
-                f"Look:   palmette show {run}\nGo on:  palmette resume {run}   (after mending the cause, or editing an artefact)")
+        return (
+            f"[bold]Stopped:[/] {_plain(summary['reason'])}\n\nThe run lies in {summary['folder']}\n"
+            f"Look:   palmette show {run}\nGo on:  palmette resume {run}   (after mending the cause, or editing an artefact)"
+        )
     files = "\n".join(f"  {path}" for path in made["files"])
-    where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
+    where = made["url"] or (
+        f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed"
+    )
     repository, branch = made["repository"], made["branch"]
     return (
         f"[bold]Pull request:[/] branch {branch} into {made['base']} of {repository} ({where})\n{files}\n"
         f"  description  {made['body']}\n  patch        {made['patch']}\n\n[bold]Next[/]\n"
         f"  read it      git -C {repository} diff {made['base']}...{branch}\n"
         f"  explain it   palmette show {run}\n"
-        f"  change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}")
+        f"  change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}"
+    )
 
 
 def _plain(text: str) -> str:
@@ -94,5 +137,3 @@ def _plain(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
-
-

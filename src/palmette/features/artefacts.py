@@ -7,7 +7,9 @@ from typing import Any, Literal
 from palmette.documents import Model
 from palmette.engine.actor import TextFile
 
-Need = Literal["read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"]
+Need = Literal[
+    "read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"
+]
 """What a feature script may take from the repository instead of writing it itself.
 
 read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;

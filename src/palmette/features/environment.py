@@ -11,10 +11,13 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
+from palmette.documents import Located, read_located
 from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, create, load_topology
 from palmette.engine.actor import TextFile
-from palmette.errors import InputError
+from palmette.errors import InputError, Problem
 from palmette.features.artefacts import Request
+from palmette.features.checks.golden import contradictions
+from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import check_samples, load_run, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -48,13 +51,35 @@ def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inp
     base = run_file.parent
     fsc_path, dfr_path = (Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr))
     view = load_view(fsc_path, dfr_path, answers=answers)
-    problems = check_samples(view, dfr_path.parent)
+    problems = [
+        *_contradictions(view, read_located(fsc_path, FeatureSpec)),
+        *check_samples(view, dfr_path.parent),
+    ]
     if problems:
         raise InputError(problems)
     texts = {"fsc": fsc_path, "dfr": dfr_path, "run": run_file}
-    request = Request(**{
-        name: TextFile(path=f"{name}.yaml", text=path.read_text(encoding="utf-8-sig")) for name, path in texts.items()})
+    request = Request(
+        **{
+            name: TextFile(path=f"{name}.yaml", text=path.read_text(encoding="utf-8-sig"))
+            for name, path in texts.items()
+        }
+    )
     return Inputs(run, view, request, dfr_path.parent, (base / run.repository.path).resolve())
+
+
+def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
+    """The author's own test cases that the author's own definitions do not fulfil."""
+    return [
+        spec.problem(
+            "test-contradicts",
+            f"Test {found.subject!r} expects what the definitions do not give: {found.evidence}.",
+            "Correct the test or the definition.",
+            field=f"tests[{index}].expect",
+        )
+        for index, test in enumerate(view.tests)
+        for found in contradictions(view)
+        if found.subject == test.name
+    ]
 
 
 def open_features(arguments: dict[str, JsonValue]) -> Setup:
@@ -67,26 +92,46 @@ def open_features(arguments: dict[str, JsonValue]) -> Setup:
     assert isinstance(answers, dict)
     run_file = Path(str(arguments["run_file"]))
     inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
-    changes = {name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None}
+    changes = {
+        name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None
+    }
     run = inputs.run.model_copy(update=changes)
     folder = tempfile.TemporaryDirectory(prefix="palmette-base-")
     base = export_base(inputs.repository, run.repository.base, Path(folder.name) / "base")
     sandbox = Sandbox()
     bench = Workbench(
-        run=run, repository=base, checkout=inputs.repository, registry_folder=inputs.registry_folder, sandbox=sandbox,
-        spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory), tables=inputs.view.tables)
+        run=run,
+        repository=base,
+        checkout=inputs.repository,
+        registry_folder=inputs.registry_folder,
+        sandbox=sandbox,
+        spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory),
+        tables=inputs.view.tables,
+    )
     bench.spark.warm_up()
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
-    services = {"view": inputs.view, "workbench": bench, "run_spec": run, "repository_root": base,
-                "sandbox": sandbox, "harness": bench.harness, "seed": run.seed}
+    services = {
+        "view": inputs.view,
+        "workbench": bench,
+        "run_spec": run,
+        "repository_root": base,
+        "sandbox": sandbox,
+        "harness": bench.harness,
+        "seed": run.seed,
+    }
 
     def close() -> None:
         bench.close()
         folder.cleanup()
 
     return Setup(
-        topology=topology, actors=build_actors(topology, services), planner=create("planner", run.planner, services),
-        given={"request": inputs.request}, human=ConsoleHuman() if run.human == "console" else NoHuman(),
+        topology=topology,
+        actors=build_actors(topology, services),
+        planner=create("planner", run.planner, services),
+        given={"request": inputs.request},
+        human=ConsoleHuman() if run.human == "console" else NoHuman(),
         budget=Budget(steps=run.budget.steps, attempts=run.budget.attempts, seconds=run.budget.minutes * 60),
-        approve=run.approve, seed=run.seed, close=close)
-
+        approve=run.approve,
+        seed=run.seed,
+        close=close,
+    )

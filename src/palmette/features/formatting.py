@@ -20,6 +20,9 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
         for name in SETTINGS:
             if (repository / name).is_file():
                 (root / name).write_bytes((repository / name).read_bytes())
+        for package in (*repository.glob("*/__init__.py"), *repository.glob("src/*/__init__.py")):
+            # Ruff sorts the team's own imports last when it sees that they are the team's own.
+            (root / package.relative_to(repository)).parent.mkdir(parents=True, exist_ok=True)
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")

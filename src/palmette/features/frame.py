@@ -49,11 +49,17 @@ class Frame:
 
         schema = {field.name: spark_type(field.type) for field in table.schema}
         columns = [
-            [None if v is None else v.astimezone(UTC) for v in table.column(i).cast(pa.timestamp("us", field.type.tz)).to_pylist()]
-            if pa.types.is_timestamp(field.type) and field.type.tz else _plain(table.column(i), field.type)
+            [
+                None if v is None else v.astimezone(UTC)
+                for v in table.column(i).cast(pa.timestamp("us", field.type.tz)).to_pylist()
+            ]
+            if pa.types.is_timestamp(field.type) and field.type.tz
+            else _plain(table.column(i), field.type)
             for i, field in enumerate(table.schema)
         ]
-        return cls(schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True)))
+        return cls(
+            schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True))
+        )
 
 
 def _plain(column: Any, kind: Any) -> list[Any]:
@@ -62,12 +68,23 @@ def _plain(column: Any, kind: Any) -> list[Any]:
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"))
     values = column.to_pylist()
-    return [dict(value) if value is not None else None for value in values] if pa.types.is_map(kind) else values
+    return (
+        [dict(value) if value is not None else None for value in values] if pa.types.is_map(kind) else values
+    )
 
 
 _ARROW = {
-    "boolean": "bool_", "tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "float": "float32",
-    "double": "float64", "string": "string", "binary": "binary", "date": "date32", "null": "null",
+    "boolean": "bool_",
+    "tinyint": "int8",
+    "smallint": "int16",
+    "int": "int32",
+    "bigint": "int64",
+    "float": "float32",
+    "double": "float64",
+    "string": "string",
+    "binary": "binary",
+    "date": "date32",
+    "null": "null",
 }
 
 

@@ -39,8 +39,11 @@ def read_sample(sample: Sample) -> Frame:
     try:
         return Frame.from_arrow(_arrow(sample))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError) as error:
-        raise MachineError(f"The sample of table {sample.table.name!r} at {str(sample.path)!r} cannot be read: {error}.",
-                           "Compare it with the columns and types in the registry.", code="unreadable-sample") from error
+        raise MachineError(
+            f"The sample of table {sample.table.name!r} at {str(sample.path)!r} cannot be read: {error}.",
+            "Compare it with the columns and types in the registry.",
+            code="unreadable-sample",
+        ) from error
 
 
 def _arrow(sample: Sample) -> pa.Table:
@@ -50,8 +53,13 @@ def _arrow(sample: Sample) -> pa.Table:
     import pyarrow.json as json
 
     schema = pa.schema([(column.name, arrow_type(column.type.parsed)) for column in sample.table.columns])
-    files = [sample.path] if sample.path.is_file() else sorted(
-        file for file in sample.path.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")))
+    files = (
+        [sample.path]
+        if sample.path.is_file()
+        else sorted(
+            file for file in sample.path.rglob("*") if file.is_file() and not file.name.startswith(("_", "."))
+        )
+    )
     match sample.table.format:
         case "csv":
             options = csv.ConvertOptions(column_types=schema, strings_can_be_null=True)

@@ -13,10 +13,28 @@ from palmette.features.spec.view import View
 Meaning = Literal["spark", "config", "tables", "table", "frame", "as_of", "argv", "other"]
 
 BY_NAME: dict[str, Meaning] = {
-    "spark": "spark", "session": "spark", "config": "config", "cfg": "config", "conf": "config", "settings": "config",
-    "tables": "tables", "sources": "tables", "frames": "tables", "inputs": "tables", "as_of": "as_of",
-    "cutoff": "as_of", "cut_off": "as_of", "asof": "as_of", "run_date": "as_of", "features": "frame", "df": "frame",
-    "frame": "frame", "output": "frame", "result": "frame", "argv": "argv", "args": "argv",
+    "spark": "spark",
+    "session": "spark",
+    "config": "config",
+    "cfg": "config",
+    "conf": "config",
+    "settings": "config",
+    "tables": "tables",
+    "sources": "tables",
+    "frames": "tables",
+    "inputs": "tables",
+    "as_of": "as_of",
+    "cutoff": "as_of",
+    "cut_off": "as_of",
+    "asof": "as_of",
+    "run_date": "as_of",
+    "features": "frame",
+    "df": "frame",
+    "frame": "frame",
+    "output": "frame",
+    "result": "frame",
+    "argv": "argv",
+    "args": "argv",
 }
 
 

@@ -78,7 +78,9 @@ class Trial:
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
         """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
         document = yaml.safe_load(config.file.text)
-        samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
+        samples = {
+            f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample
+        }
         for fact, path in {**samples, "output": str(output)}.items():
             if fact in config.places:
                 *parents, last = config.places[fact]
@@ -89,33 +91,49 @@ class Trial:
 
     def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:
         argv = arguments(self.conventions.config_option, config, self.conventions.as_of_option, as_of)
-        result = self.bench.harness.run_main(root / script.file.path, argv, root=root,
-                                             python_path=self.bench.python_path(root), cwd=root)
+        result = self.bench.harness.run_main(
+            root / script.file.path, argv, root=root, python_path=self.bench.python_path(root), cwd=root
+        )
         if result.ok:
             return None
-        return Violation(code="script-failed", subject=script.file.path, evidence=result.trace[-3000:],
-                         message=f"{script.file.path} {' '.join(argv)} failed on the sample data: {result.error or 'no reason given'}")
+        return Violation(
+            code="script-failed",
+            subject=script.file.path,
+            evidence=result.trace[-3000:],
+            message=f"{script.file.path} {' '.join(argv)} failed on the sample data: {result.error or 'no reason given'}",
+        )
 
-    def _read(self, output: Path, script: Script, last: tuple[datetime | None, ...]) -> tuple[Frame | None, list[Violation]]:
+    def _read(
+        self, output: Path, script: Script, last: tuple[datetime | None, ...]
+    ) -> tuple[Frame | None, list[Violation]]:
         import pyarrow as pa
 
         def violation(code: str, message: str) -> list[Violation]:
             return [Violation(code=code, subject=script.file.path, message=message)]
 
         if not list(output.rglob("*.parquet")) and not list(output.rglob("*.orc")):
-            return None, violation("no-data-written", f"{script.file.path} ended well but wrote no data to the configured output.")
+            return None, violation(
+                "no-data-written",
+                f"{script.file.path} ended well but wrote no data to the configured output.",
+            )
         try:
             table = _read_output(output, self.view, self.bench.run.output.format)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
-            return None, violation("output-schema", f"The written data does not have the columns and types of the view: {error}.")
+            return None, violation(
+                "output-schema", f"The written data does not have the columns and types of the view: {error}."
+            )
         frame = Frame.from_arrow(table)
         if self.view.partition and len(last) > 1:
             written = {row[self.view.partition] for row in frame.rows}
             if len(written) < len(last) and _rows_for(frame, last[0]) == 0 and frame.rows:
-                return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
+                return frame, violation(
+                    "partition-lost", "Writing one partition removed the one written before it."
+                )
         return frame, []
 
-    def _compare(self, frame: Frame, script: Script, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
+    def _compare(
+        self, frame: Frame, script: Script, last: tuple[datetime | None, ...]
+    ) -> tuple[str, list[Violation]]:
         """Against the oracle, where the sample is small enough for brute force."""
         frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
         if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
@@ -126,16 +144,29 @@ class Trial:
             return f"not compared with the oracle ({error})", []
         rows = [row for row in frame.rows if last[-1] is None or row["as_of"] == last[-1]]
         found = differences(wanted, frame.with_rows(rows), self.view)
-        violations = [Violation(code="sample-mismatch", subject=script.file.path, evidence="\n".join(map(str, found)),
-                                message="The data written from the sample is not what the specification demands.")]
+        violations = [
+            Violation(
+                code="sample-mismatch",
+                subject=script.file.path,
+                evidence="\n".join(map(str, found)),
+                message="The data written from the sample is not what the specification demands.",
+            )
+        ]
         return f"equal to the oracle on {len(wanted.rows)} rows", violations if found else []
 
-    def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
+    def _result(
+        self, frame: Frame | None, violations: list[Violation], detail: str, started: float
+    ) -> TrialResult:
         status = "failed" if violations else "passed"
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()
         preview = json.dumps([encode_row(self.view.output, row) for row in rows]) if rows else ""
-        measurement = Measurement(name="sample run", status=status, detail=detail, evidence=preview,
-                                  seconds=time.monotonic() - started)
+        measurement = Measurement(
+            name="sample run",
+            status=status,
+            detail=detail,
+            evidence=preview,
+            seconds=time.monotonic() - started,
+        )
         return TrialResult(frame, tuple(violations), measurement)
 
 
@@ -151,7 +182,9 @@ def _read_output(output: Path, view: View, format_: str) -> pa.Table:
     partitioning = None
     if view.partition:
         partitioning = ds.partitioning(pa.schema([schema.field(view.partition)]), flavor="hive")
-    table = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True).to_table()
+    table = ds.dataset(
+        output, format=format_, partitioning=partitioning, exclude_invalid_files=True
+    ).to_table()
     if sorted(table.column_names) != sorted(schema.names):
         raise KeyError(f"columns {table.column_names} instead of {schema.names}")
     return table.select(schema.names).cast(schema)

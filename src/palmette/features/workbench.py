@@ -75,4 +75,3 @@ class Workbench:
 
     def close(self) -> None:
         self.spark.stop()
-

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import examples, failure, unlike
+from palmette.features.checks.cases import Example, examples, failure, unlike
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import NotCovered, WouldFail, expected
+from palmette.features.spec.view import View
 
 NO_TESTS = "the specification has no unit tests"
 
@@ -22,28 +23,45 @@ class SpecCheck:
     cost: ClassVar[int] = 1
 
     def check(self, subject: Subject) -> Outcome:
-        violations, skipped = [], []
         found = examples(subject.view)
-        for example in found:
-            try:
-                computed = expected(subject.view, example.frames, example.as_of)
-            except NotCovered as reason:
-                skipped.append(f"{example.name}: {reason}")
-                continue
-            except WouldFail as reason:
-                problem = f"the computation fails: {reason}"
-            else:
-                problem = unlike(subject.view, example, computed)
-            if problem:
-                message = f"Unit test {example.name!r} of the specification contradicts its definitions."
-                violations.append(
-                    Violation(code=self.code, subject=example.name, message=message, evidence=problem)
-                )
+        skipped = [
+            f"{example.name}: {reason}"
+            for example in found
+            if (reason := _not_covered(subject.view, example))
+        ]
         if len(skipped) == len(found):
             return Outcome(skipped="; ".join(skipped) or NO_TESTS)
-        return Outcome(
-            tuple(violations), detail=f"{len(found) - len(skipped)} unit tests of the specification"
-        )
+        detail = f"{len(found) - len(skipped)} unit tests of the specification"
+        return Outcome(contradictions(subject.view), detail=detail)
+
+
+def contradictions(view: View) -> tuple[Violation, ...]:
+    """The author's examples that the author's definitions do not fulfil, by the oracle; `subject` is the example."""
+    found = []
+    for example in examples(view):
+        try:
+            problem = unlike(view, example, expected(view, example.frames, example.as_of))
+        except NotCovered:
+            continue
+        except WouldFail as reason:
+            problem = f"the computation fails: {reason}"
+        if problem:
+            message = f"Unit test {example.name!r} of the specification contradicts its definitions."
+            found.append(
+                Violation(code=SpecCheck.code, subject=example.name, message=message, evidence=problem)
+            )
+    return tuple(found)
+
+
+def _not_covered(view: View, example: Example) -> str:
+    """Why the oracle cannot judge an example; empty when it can."""
+    try:
+        expected(view, example.frames, example.as_of)
+    except NotCovered as reason:
+        return str(reason)
+    except WouldFail:
+        return ""
+    return ""
 
 
 class GoldenCheck:

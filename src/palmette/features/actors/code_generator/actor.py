@@ -38,11 +38,19 @@ class CodeGenerator(BaseActor):
     def run(self, input: Input, context: Context) -> Attempt[Script]:
         written = draft(self.view, input.template, input.config, input.utilities, context.attempts)
         if written is None:
-            return Attempt(None, reason="The script follows from the view, so another attempt gives the same.", fix=TERMINATE,
-                           violations=context.attempts[-1].violations)
+            return Attempt(
+                None,
+                reason="The script follows from the view, so another attempt gives the same.",
+                fix=TERMINATE,
+                violations=context.attempts[-1].violations,
+            )
         conventions = input.template.conventions
-        file = self.workbench.formatted(input.template.file.model_copy(update={"text": written.text}), conventions)
-        return Attempt(Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix)
+        file = self.workbench.formatted(
+            input.template.file.model_copy(update={"text": written.text}), conventions
+        )
+        return Attempt(
+            Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix
+        )
 
     def check(self, input: Input, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
@@ -54,8 +62,15 @@ class CodeGenerator(BaseActor):
         if trial.violations:
             return Verdict.of(trial.violations, [trial.measurement])
         subject = Subject(
-            view=self.view, script=root / output.file.path, root=root, entry=output.entry, harness=bench.harness,
-            tests=root / input.tests.file.path if input.tests else None, python_path=bench.python_path(root), seed=context.seed)
+            view=self.view,
+            script=root / output.file.path,
+            root=root,
+            entry=output.entry,
+            harness=bench.harness,
+            tests=root / input.tests.file.path if input.tests else None,
+            python_path=bench.python_path(root),
+            seed=context.seed,
+        )
         verdict = run_checks(subject, progress=context.progress)
         return verdict.model_copy(update={"measurements": (trial.measurement, *verdict.measurements)})
 

@@ -19,8 +19,9 @@ class Draft(NamedTuple):
     fix: str = ""
 
 
-def draft(view: View, template: Template, config: Config, utilities: Utilities,
-          attempts: tuple[PastAttempt, ...]) -> Draft | None:
+def draft(
+    view: View, template: Template, config: Config, utilities: Utilities, attempts: tuple[PastAttempt, ...]
+) -> Draft | None:
     """The script; after a failure of its own without the repository's utilities; then None: nothing else could differ."""
     if not attempts:
         return Draft(write_script(view, template, config, utilities))
@@ -28,8 +29,11 @@ def draft(view: View, template: Template, config: Config, utilities: Utilities,
         return None
     failures = "; ".join(violation.message for violation in attempts[-1].violations)
     names = ", ".join(utility.name for utility in utilities.chosen)
-    return Draft(write_script(view, template, config, Utilities()),
-                 reason=f"The script that uses {names} failed: {failures}", fix="Use Spark's own functions instead.")
+    return Draft(
+        write_script(view, template, config, Utilities()),
+        reason=f"The script that uses {names} failed: {failures}",
+        fix="Use Spark's own functions instead.",
+    )
 
 
 def _own_fault(attempt: PastAttempt) -> bool:

@@ -24,7 +24,9 @@ class PullRequest(BaseActor):
     """Commits the view's files on a branch, and opens a pull request where the run file says so."""
 
     name = "pull_request"
-    description = "Commits configuration, script and tests on a branch of the repository and opens the pull request."
+    description = (
+        "Commits configuration, script and tests on a branch of the repository and opens the pull request."
+    )
     produces = "pull_request"
     Input = Input
     Output = Delivery
@@ -36,28 +38,53 @@ class PullRequest(BaseActor):
     def run(self, input: Input, context: Context) -> Attempt[Delivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
         files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
-        worktree = Worktree.open(self.workbench.checkout, context.workspace / "worktree",
-                                 branch=settings.branch or f"features/{name}", base=self.workbench.run.repository.base)
+        worktree = Worktree.open(
+            self.workbench.checkout,
+            context.workspace / "worktree",
+            branch=settings.branch or f"features/{name}",
+            base=self.workbench.run.repository.base,
+        )
         try:
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
-            made = Made(input.request, input.config, input.template, input.utilities, input.tests, input.script)
+            made = Made(
+                input.request, input.config, input.template, input.utilities, input.tests, input.script
+            )
             words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository)
-            change = Change(files=files, allow=(*files, *self.workbench.run.repository.allow),
-                            title=words.title, message=words.message, body=words.body)
+            change = Change(
+                files=files,
+                allow=(*files, *self.workbench.run.repository.allow),
+                title=words.title,
+                message=words.message,
+                body=words.body,
+            )
             target = Target.model_validate(settings.model_dump(exclude={"branch"}))
             done = deliver(worktree, change, target, context.workspace)
             patch = worktree.patch()
         finally:
             worktree.remove()
-        return Attempt(Delivery(
-            repository=str(self.workbench.checkout), branch=done.branch, base=done.base, files=done.paths,
-            body=TextFile(path="pull_request.md", text=words.body), patch=TextFile(path=f"{name}.patch", text=patch),
-            url=done.opened.url if done.opened else "", pushed_to=done.remote or ""))
+        return Attempt(
+            Delivery(
+                repository=str(self.workbench.checkout),
+                branch=done.branch,
+                base=done.base,
+                files=done.paths,
+                body=TextFile(path="pull_request.md", text=words.body),
+                patch=TextFile(path=f"{name}.patch", text=patch),
+                url=done.opened.url if done.opened else "",
+                pushed_to=done.remote or "",
+            )
+        )
 
     def check(self, input: Input, output: Delivery, context: Context) -> Verdict:
         """The branch holds exactly the files that passed the checks."""
-        return Verdict.of([
-            Violation(code="branch-differs", subject=file.path,
-                      message=f"{file.path} on {output.branch} is not the file that was checked.")
-            for file in (input.config.file, input.script.file, input.tests.file)
-            if self.workbench.file_on(output.branch, file.path) != file.text])
+        return Verdict.of(
+            [
+                Violation(
+                    code="branch-differs",
+                    subject=file.path,
+                    message=f"{file.path} on {output.branch} is not the file that was checked.",
+                )
+                for file in (input.config.file, input.script.file, input.tests.file)
+                if self.workbench.file_on(output.branch, file.path) != file.text
+            ]
+        )

@@ -47,18 +47,30 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
     before = base / made.script.file.path
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
     facts = Facts(
-        view=view, files=paths, change=change, measurements=verdict.measurements,
+        view=view,
+        files=paths,
+        change=change,
+        measurements=verdict.measurements,
         survivors=tuple(item for item in verdict.violations if item.code == "mutant-survived"),
-        preview=_preview(view, verdict), utilities=made.utilities, backfill=_backfill(view, run, made),
-        destination=run.output.path or run.output.table or "", provenance=_provenance(run, made.request))
+        preview=_preview(view, verdict),
+        utilities=made.utilities,
+        backfill=_backfill(view, run, made),
+        destination=run.output.path or run.output.table or "",
+        provenance=_provenance(run, made.request),
+    )
     verb = "Add" if change.kind == "new view" else "Update"
     passed = ", ".join(item.name for item in verdict.measurements if item.status == "passed")
-    return Words(f"{verb} feature view {view.name}", f"{view.description}\n\nPassed: {passed or 'nothing was measured'}.",
-                 pull_request_body(facts))
+    return Words(
+        f"{verb} feature view {view.name}",
+        f"{view.description}\n\nPassed: {passed or 'nothing was measured'}.",
+        pull_request_body(facts),
+    )
 
 
 def _preview(view: View, verdict: Verdict) -> Frame | None:
-    evidence = next((item.evidence for item in verdict.measurements if item.name == SAMPLE_RUN and item.evidence), None)
+    evidence = next(
+        (item.evidence for item in verdict.measurements if item.name == SAMPLE_RUN and item.evidence), None
+    )
     if evidence is None:
         return None
     return Frame.of(view.output, [decode_row(view.output, row) for row in json.loads(evidence)])
@@ -67,12 +79,24 @@ def _preview(view: View, verdict: Verdict) -> Frame | None:
 def _backfill(view: View, run: Run, made: Made) -> tuple[tuple[str, ...], ...]:
     conventions = made.template.conventions
     return tuple(
-        ("spark-submit", made.script.file.path,
-         *arguments(conventions.config_option, made.config.file.path, conventions.as_of_option, as_of))
-        for as_of in cutoffs(view, run.interval))
+        (
+            "spark-submit",
+            made.script.file.path,
+            *arguments(conventions.config_option, made.config.file.path, conventions.as_of_option, as_of),
+        )
+        for as_of in cutoffs(view, run.interval)
+    )
 
 
 def _provenance(run: Run, request: Request) -> dict[str, str]:
-    digests = {file.path: hashlib.sha256(file.text.encode()).hexdigest()[:12] for file in (request.fsc, request.dfr)}
-    return {"specification": digests["fsc.yaml"], "registry": digests["dfr.yaml"], "palmette": palmette.__version__,
-            "model": run.model, "planner": run.planner, "seed": str(run.seed)}
+    digests = {
+        file.path: hashlib.sha256(file.text.encode()).hexdigest()[:12] for file in (request.fsc, request.dfr)
+    }
+    return {
+        "specification": digests["fsc.yaml"],
+        "registry": digests["dfr.yaml"],
+        "palmette": palmette.__version__,
+        "model": run.model,
+        "planner": run.planner,
+        "seed": str(run.seed),
+    }
