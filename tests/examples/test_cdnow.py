@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from palmette.features.checks.cases import examples, unlike
+from palmette.features.oracle import expected
 from palmette.features.spec.resolve import check_samples, load_run, load_view
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -79,6 +81,8 @@ def test_specifications_resolve_on_the_real_data(example: Path, name: str) -> No
     view = load_view(example / "specs" / f"{name}.yaml", example / "registry.yaml")
     assert not check_samples(view, example / "registry.yaml")
     assert load_run(example / "runs" / f"{name}.yaml")
+    for case in examples(view):
+        assert not unlike(view, case, expected(view, case.frames, case.as_of)), case.name
 
 
 def test_the_real_data_has_its_published_size(example: Path) -> None:

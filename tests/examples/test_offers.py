@@ -13,6 +13,8 @@ import pytest
 
 from palmette.documents import read_located
 from palmette.errors import MachineError
+from palmette.features.checks.cases import examples, unlike
+from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import load_run, load_view
 from palmette.sandbox import find_java, java_environment
@@ -47,6 +49,13 @@ def test_specifications_resolve(name: str) -> None:
     view = load_view(OFFERS / "specs" / f"{name}.yaml", OFFERS / "registry.yaml")
     assert view.name == name and view.features
     assert load_run(OFFERS / "runs" / f"{name}.yaml")
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_authors_cases_agree_with_the_definitions(name: str) -> None:
+    view = load_view(OFFERS / "specs" / f"{name}.yaml", OFFERS / "registry.yaml")
+    for case in examples(view):
+        assert not unlike(view, case, expected(view, case.frames, case.as_of)), case.name
 
 
 def test_the_demo_has_eight_features_over_three_tables() -> None:

@@ -318,7 +318,7 @@ def _function(node: Any, scope: Scope) -> Typed:
         return groups.aggregate(name, arguments, scope, build)
     if name in functions.HIGHER_ORDER:
         return functions.HIGHER_ORDER[name](arguments, scope, build)
-    if name in functions.WITH_UNIT and arguments and isinstance(arguments[0], exp.Column):
+    if name in functions.WITH_UNIT and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
     if name not in FUNCTIONS:
         raise NotCovered(f"the function {name}")

@@ -22,7 +22,7 @@ from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, str
 from palmette.features.spec.values import SparkType
 
 WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
-"""Functions whose first argument may be a unit, written as a bare word."""
+"""Functions whose first argument is a unit, written as a bare word, when there are three."""
 _WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
 
