@@ -115,8 +115,8 @@ def _last(terms: Terms, group: Group) -> Any:
 
 
 def _latest_first(terms: Terms, group: Group) -> list[Any]:
-    values = _ordered(terms, group)[::-1]
-    return distinct(values) if terms.aggregate.distinct else values
+    values = _ordered(terms, group)
+    return (distinct(values) if terms.aggregate.distinct else values)[::-1]
 
 
 def _last_k(terms: Terms, group: Group) -> list[Any] | None:
