@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from palmette.features.pyspark.times import widest
+from palmette.features.pyspark.times import containing, widest
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup, step_kind
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
@@ -42,16 +42,16 @@ def groups(view: View, source: ViewSource) -> list[Group]:
         mine = [feature for feature in features if keys(view, feature) == by]
         shared = [feature for feature in mine
                   if isinstance(feature.computation, Aggregate) and not needs_own_group(feature, source)]
-        main = _group(source, by, shared) if shared else None
+        main = _group(view, source, by, shared) if shared else None
         buckets: dict[tuple[Window | None, str | None], list[ViewFeature]] = {}
         for feature in mine:
             if isinstance(feature.computation, Expression):
-                buckets.setdefault((widest(_windows([feature])), feature.computation.where), []).append(feature)
+                buckets.setdefault((containing(_windows([feature]), view.zone), feature.computation.where), []).append(feature)
         if main is not None and (main.window, main.where) in buckets:
-            main = _group(source, by, [*shared, *buckets.pop((main.window, main.where))])
+            main = _group(view, source, by, [*shared, *buckets.pop((main.window, main.where))])
         found += [main] if main is not None else []
-        found += [_group(source, by, bucket) for bucket in buckets.values()]
-        found += [_group(source, by, [feature]) for feature in mine if needs_own_group(feature, source)]
+        found += [_group(view, source, by, bucket) for bucket in buckets.values()]
+        found += [_group(view, source, by, [feature]) for feature in mine if needs_own_group(feature, source)]
     return found
 
 
@@ -62,12 +62,13 @@ def keys(view: View, feature: ViewFeature) -> tuple[str, ...]:
     return tuple(key for key in view.grain if key in by)
 
 
-def _group(source: ViewSource, by: tuple[str, ...], features: Iterable[ViewFeature]) -> Group:
+def _group(view: View, source: ViewSource, by: tuple[str, ...],
+           features: Iterable[ViewFeature]) -> Group:
     ordered = tuple(features)
     conditions = {feature.computation.where for feature in ordered
                   if isinstance(feature.computation, Aggregate | Expression)}
     where = conditions.pop() if len(conditions) == 1 else None
-    return Group(source, by, ordered, widest(_windows(ordered)), where)
+    return Group(source, by, ordered, containing(_windows(ordered), view.zone), where)
 
 
 def _windows(features: Iterable[ViewFeature]) -> list[Window]:
@@ -104,10 +105,11 @@ def changed_columns(source: ViewSource) -> frozenset[str]:
 
 
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
-    """The longest window that features (of these keys, or all) take from the source; None for all history."""
+    """The longest window that features take from the source (those of these keys, if any are given); None for all."""
     features = [feature for feature in view.features if feature.source == source.name
                 and (by is None or keys(view, feature) == by)]
-    return widest(_windows(features))
+    longest = widest(_windows(features))
+    return None if longest.unit == "all" else longest
 
 
 def lookups(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from palmette.features.pyspark.code import COMPARISON, OR, SUM, Code, call, column, method, quoted
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType, Window
@@ -75,10 +77,19 @@ def window_name(window: Window) -> str:
     return f"last_{unit}" if window.amount == 1 else f"last_{window.amount}_{unit}s"
 
 
-def widest(windows: list[Window]) -> Window | None:
-    """The window that surely contains all others; None when there is none but all history."""
-    if not windows or any(window.timedelta is None for window in windows):
+def widest(windows: list[Window]) -> Window:
+    """The longest window, a day taken as 24 hours."""
+    return max(windows, key=lambda window: timedelta.max if window.timedelta is None else window.timedelta)
+
+
+def containing(windows: list[Window], zone: str) -> Window | None:
+    """The widest window, when it surely contains all others; None for all history.
+
+    Where clocks change, a window in days and one in hours of nearly the same length may each be the longer one.
+    """
+    longest = widest(windows)
+    if longest.timedelta is None:
         return None
-    largest = max(windows, key=lambda window: window.timedelta or 0)
-    others = {window.unit for window in windows} - {largest.unit}
-    return None if others else largest
+    rivals = [other.timedelta for other in windows if other.unit != longest.unit and other.timedelta is not None]
+    margin = timedelta(0) if is_utc(zone) else timedelta(hours=3)
+    return longest if all(rival + margin <= longest.timedelta for rival in rivals) else None
