@@ -73,7 +73,7 @@ def _mutant(source: Source, node: ast.expr, operator: str, after: str) -> Mutant
         line=node.lineno,
         before=before,
         after=after,
-        text=_spliced(
+        text=spliced(
             source.text,
             node,
             f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after,
@@ -81,7 +81,7 @@ def _mutant(source: Source, node: ast.expr, operator: str, after: str) -> Mutant
     )
 
 
-def _spliced(text: str, node: ast.expr, after: str) -> str:
+def spliced(text: str, node: ast.expr, after: str) -> str:
     """The text with the node's place taken by `after`; columns count UTF-8 bytes, as the parser does."""
     assert node.end_lineno is not None and node.end_col_offset is not None
     lines = text.encode().splitlines(keepends=True)

@@ -38,17 +38,13 @@ class Ground:
         """With further rows in some tables; None when there are none to add."""
         if not any(added.values()):
             return None
-        frames = {
-            name: frame.with_rows([*frame.rows, *added.get(name, ())]) for name, frame in self.frames.items()
-        }
+        frames = {name: frame.with_rows([*frame.rows, *added.get(name, ())]) for name, frame in self.frames.items()}
         return replace(self, frames=frames)
 
     def tables(self, *kinds: str) -> list[Table]:
         """The view's tables of these kinds that are not its spine: their rows are never output rows."""
         spine = self.view.spine.table if self.view.spine else None
-        return [
-            table for name, table in sorted(self.view.tables.items()) if table.kind in kinds and name != spine
-        ]
+        return [table for name, table in sorted(self.view.tables.items()) if table.kind in kinds and name != spine]
 
 
 def ground_of(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Ground | None:

@@ -183,14 +183,10 @@ def unused_columns(ground: Ground) -> Ground | None:
         times = (table.event_time, table.available_time, table.valid_from, table.valid_to)
         kept = {*table.keys, *times, *(p.column for p in table.partitions), *view.grain}
         kept |= {key for source in view.sources for key in _join_keys(source, table.name)}
-        unused = [
-            c.name for c in table.columns if c.name not in kept and f"{table.name}.{c.name}" not in needed
-        ]
+        unused = [c.name for c in table.columns if c.name not in kept and f"{table.name}.{c.name}" not in needed]
         if unused:
             empty: dict[str, Any] = dict.fromkeys(unused)
-            frames[table.name] = frames[table.name].with_rows(
-                [{**row, **empty} for row in frames[table.name].rows]
-            )
+            frames[table.name] = frames[table.name].with_rows([{**row, **empty} for row in frames[table.name].rows])
     return replace(ground, frames=frames) if frames != dict(ground.frames) else None
 
 
@@ -210,8 +206,7 @@ def shuffled_rows(ground: Ground) -> Ground | None:
     """The order of the input changes nothing."""
     chance = random.Random(0)
     frames = {
-        name: frame.with_rows(chance.sample(frame.rows, len(frame.rows)))
-        for name, frame in ground.frames.items()
+        name: frame.with_rows(chance.sample(frame.rows, len(frame.rows))) for name, frame in ground.frames.items()
     }
     return replace(ground, frames=frames)
 

@@ -43,10 +43,10 @@ _SENTINELS = frozenset({"1970", "9999", "1900", "0001"})
 
 
 def forbidden_columns(source: Source) -> Iterator[Finding]:
-    """No feature depends on a forbidden column, and no script needs to name one."""
+    """No feature depends on a forbidden column, so no transform names one."""
     names = _forbidden_names(source)
     texts = {id(constant): text for constant, text in sql_texts(source)}
-    for node in ast.walk(source.tree):
+    for node in source.transform_nodes:
         if id(node) in source.docstrings:
             continue
         mentioned: set[str] = set()

@@ -1,0 +1,150 @@
+"""Bugs about columns: values, defaults, names, types, order."""
+
+from __future__ import annotations
+
+import ast
+
+from palmette.bench.bugs.places import first_place, mentions, on_output, on_returned, times
+from palmette.features.checks.static.source import Source, called, is_spark_function
+from palmette.features.mutation.mutants import spliced
+
+
+def no_default(source: Source) -> str | None:
+    """Null instead of the default."""
+    return first_place(source, lambda n: ast.unparse(n.args[0]) if is_default(source, n) else None)  # type: ignore[attr-defined]
+
+
+def wrong_default(source: Source) -> str | None:
+    """Another default."""
+
+    def change(node: ast.expr) -> str | None:
+        if not is_default(source, node):
+            return None
+        assert isinstance(node, ast.Call)
+        value = next((item for item in ast.walk(node.args[1]) if isinstance(item, ast.Constant)), None)
+        if value is None or isinstance(value.value, bool | str):
+            return None
+        return f"F.coalesce({ast.unparse(node.args[0])}, F.lit({value.value!r} + 1))"
+
+    return first_place(source, change)
+
+
+def is_default(source: Source, node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and called(node) == "coalesce"
+        and is_spark_function(source, node)
+        and len(node.args) == 2
+        and called(node.args[1]) == "lit"
+    )
+
+
+def truncated(source: Source) -> str | None:
+    """A sum or mean of whole numbers only."""
+
+    def change(node: ast.expr) -> str | None:
+        if (
+            isinstance(node, ast.Call)
+            and called(node) in ("sum", "avg", "max", "min", "percentile")
+            and is_spark_function(source, node)
+            and not mentions(node, times(source, "event"))
+            and not any(called(item) == "struct" for item in ast.walk(node))
+        ):
+            column = ast.unparse(node.args[0])
+            column = f"F.col({column})" if isinstance(node.args[0], ast.Constant) else column
+            rest = "".join(f", {ast.unparse(argument)}" for argument in node.args[1:])
+            return f'F.{called(node)}({column}.cast("int"){rest})'
+        return None
+
+    return first_place(source, change)
+
+
+def similar_column(source: Source) -> str | None:
+    """Another column of the same type."""
+
+    def change(node: ast.expr) -> str | None:
+        if not isinstance(node, ast.Constant) or id(node) in source.docstrings:
+            return None
+        for item in source.view.sources:
+            used = {place.partition(".")[2] for places in source.view.lineage.values() for place in places}
+            fixed = {*item.table.keys, *source.view.grain, item.table.event_time, item.table.available_time}
+            names = [
+                name
+                for name, kind in item.table_schema.items()
+                if kind == item.table_schema.get(str(node.value)) and name not in fixed
+            ]
+            if node.value in names and node.value in used and len(names) > 1:
+                return repr(names[(names.index(str(node.value)) + 1) % len(names)])
+        return None
+
+    return first_place(source, change)
+
+
+def invented_column(source: Source) -> str | None:
+    """A column that does not exist."""
+    names = {name for item in source.view.sources for name in item.table_schema} - set(source.view.grain)
+    return first_place(
+        source,
+        lambda n: repr(f"{n.value}_value") if isinstance(n, ast.Constant) and n.value in names else None,
+    )
+
+
+def _contract(source: Source) -> ast.Call | None:
+    """The last select of the entry function."""
+    function = source.functions[source.entry]
+    selects = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and called(node) == "select" and len(node.args) > 2
+    ]
+    return max(selects, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0), default=None)
+
+
+def other_type(source: Source) -> str | None:
+    """A feature of another type."""
+    name = source.view.features[0].name
+    kind = "int" if str(source.view.features[0].dtype) != "int" else "bigint"
+    kind = "string" if not source.view.features[0].dtype.is_numeric else kind
+    other = kind if kind != str(source.view.features[0].dtype) else "binary"
+    return on_returned(
+        source, source.text, rows=False, call=f'.withColumn("{name}", F.col("{name}").cast("{other}"))'
+    )
+
+
+def other_order(source: Source) -> str | None:
+    """Two columns of the output change places."""
+    select = _contract(source)
+    if select is None:
+        return None
+    args = [*select.args[:-2], select.args[-1], select.args[-2]]
+    return spliced(source.text, select, ast.unparse(ast.Call(select.func, args, select.keywords)))
+
+
+def missing_column(source: Source) -> str | None:
+    """A feature is left out."""
+    name = next(feature.name for feature in source.view.features if not feature.internal)
+    return on_returned(source, source.text, rows=False, call=f'.drop("{name}")')
+
+
+def slow_udf(source: Source) -> str | None:
+    """A Python function on a column."""
+    feature = next(feature for feature in source.view.features if not feature.internal)
+    return on_output(
+        f'.withColumn("{feature.name}", F.udf(lambda value: value, "{feature.dtype}")("{feature.name}"))'
+    )(source)
+
+
+def swapped_features(source: Source) -> str | None:
+    """Two features of the same type carry each other's values."""
+    shown = [feature for feature in source.view.features if not feature.internal]
+    for left in shown:
+        for right in shown:
+            if left.name < right.name and left.dtype == right.dtype:
+                columns = [
+                    {left.name: right.name, right.name: left.name}.get(name, name)
+                    for name in source.view.output
+                ]
+                pairs = zip(columns, source.view.output, strict=True)
+                selected = ", ".join(f"F.col({old!r}).alias({new!r})" for old, new in pairs)
+                return on_output(f".select({selected})")(source)
+    return None

@@ -1,0 +1,197 @@
+"""What the checks catch: seeded bugs in correct scripts, false alarms, and how many mutants the tests kill.
+
+    python -m palmette.bench.checks [--views NAME ...] [--kinds WORD ...] [--quick] [--markdown FILE]
+
+The exit status is 0 when over 95 % of the bugs are caught, no correct script raises an alarm, and the
+generated tests of every view kill at least 85 % of the mutants. A bug counts where its kind has a place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from palmette.bench import views
+from palmette.bench.bugs import KINDS, Bug
+from palmette.engine.actor import Measurement, Verdict
+from palmette.features.checks import ALL, Check, Subject, run_checks
+from palmette.features.checks.static.source import parse
+from palmette.features.harness.connect import ConnectHarness
+from palmette.sandbox import Sandbox, WarmSpark
+
+CAUGHT, KILLED = 0.95, 0.85
+QUICK = ("order_activity", "credit_requests")
+WITHOUT_TESTS: tuple[Check, ...] = tuple(
+    check for check in ALL if check.code not in ("test-failed", "mutation")
+)
+"""What a bug has to be caught by: nothing that the generated tests do counts."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of bug in one view's script."""
+
+    kind: str
+    view: str
+    caught_by: str
+    """Names of the checks that failed; empty when none did."""
+    codes: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sound:
+    """The correct script of one view under all checks."""
+
+    view: str
+    verdict: Verdict
+    seconds: float
+
+    @property
+    def alarms(self) -> list[str]:
+        """What was found although nothing is wrong."""
+        return [v.message for v in self.verdict.violations if v.code not in ("mutant-survived", "mutation")]
+
+    @property
+    def mutation(self) -> Measurement | None:
+        return next((item for item in self.verdict.measurements if item.name == "mutation"), None)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Runs everything on one warm Spark."""
+
+    harness: ConnectHarness
+    folder: Path
+
+    def subject(self, name: str) -> Subject:
+        """The view's correct script and its generated tests, written to the folder."""
+        view = views.view_of(name)
+        root = self.folder / name
+        root.mkdir()
+        script = root / f"{name}.py"
+        script.write_text(views.script_of(view), encoding="utf-8")
+        tests = root / f"test_{name}.py"
+        tests.write_text(views.tests_of(view, self.harness.sandbox, self.harness, root), encoding="utf-8")
+        return Subject(view=view, script=script, root=root, entry="build", harness=self.harness, tests=tests)
+
+    def sound(self, subject: Subject) -> Sound:
+        started = time.monotonic()
+        return Sound(subject.view.name, run_checks(subject, ALL), time.monotonic() - started)
+
+    def seeded(self, subject: Subject, bug: Bug) -> Cell | None:
+        """What catches the bug in the view's script; None where the bug has no place in it."""
+        text = subject.script.read_text(encoding="utf-8")
+        changed = bug.inject(parse(text, subject.view, subject.entry))
+        if changed is None or changed == text:
+            return None
+        script = subject.script.with_name("seeded.py")
+        script.write_text(changed, encoding="utf-8")
+        started = time.monotonic()
+        verdict = run_checks(replace(subject, script=script), WITHOUT_TESTS)
+        failed = [item.name for item in verdict.measurements if item.status == "failed"]
+        codes = tuple(dict.fromkeys(violation.code for violation in verdict.violations))
+        return Cell(bug.name, subject.view.name, ", ".join(failed), codes, time.monotonic() - started)
+
+
+def run(names: Sequence[str], kinds: Sequence[Bug]) -> tuple[list[Sound], list[Cell]]:
+    """All views, all kinds; says on standard error what is happening."""
+    sounds, cells = [], []
+    sandbox = Sandbox()
+    with tempfile.TemporaryDirectory(prefix="palmette-bench-") as folder, WarmSpark(sandbox) as spark:
+        bench = Bench(ConnectHarness(sandbox, spark), Path(folder))
+        for name in names:
+            subject = bench.subject(name)
+            sounds.append(bench.sound(subject))
+            _say(f"{name}: {len(sounds[-1].alarms)} false alarms, {sounds[-1].seconds:.0f} s")
+            for bug in kinds:
+                cell = bench.seeded(subject, bug)
+                if cell is not None:
+                    cells.append(cell)
+                    _say(f"  {bug.name}: {cell.caught_by or 'MISSED'} {cell.codes} {cell.seconds:.1f} s")
+    return sounds, cells
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def report(sounds: Sequence[Sound], cells: Sequence[Cell]) -> str:
+    """The figures and the table, as Markdown."""
+    caught = sum(bool(cell.caught_by) for cell in cells)
+    kinds = list(dict.fromkeys(cell.kind for cell in cells))
+    names = [sound.view for sound in sounds]
+    by_place = {(cell.kind, cell.view): cell for cell in cells}
+    seconds = sum(cell.seconds for cell in cells) / max(1, len(cells))
+    lines = [
+        "# What the checks catch",
+        "",
+        "Made by `python -m palmette.bench.checks --markdown docs/results/checks.md`.",
+        "",
+        f"- Seeded bugs: {len(kinds)} kinds in {len(names)} views, {caught} of {len(cells)} caught "
+        f"({caught / max(1, len(cells)):.1%}), {seconds:.1f} s each on average.",
+        f"- False alarms on the correct scripts: {sum(len(sound.alarms) for sound in sounds)}.",
+        "",
+        "| view | all checks | false alarms | mutants |",
+        "|---|---|---|---|",
+    ]
+    for sound in sounds:
+        mutation = sound.mutation.detail if sound.mutation else "not run"
+        lines.append(f"| {sound.view} | {sound.seconds:.0f} s | {len(sound.alarms)} | {mutation} |")
+    lines += ["", f"| bug | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    for kind in kinds:
+        shown = [_shown(by_place.get((kind, name))) for name in names]
+        lines.append(f"| {kind} | {' | '.join(shown)} |")
+    lines += [
+        "",
+        "A dash: this kind of bug has no place in the script. A name: the cheapest check that caught it.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    return cell.caught_by.partition(",")[0] if cell.caught_by else "**missed**"
+
+
+def is_good(sounds: Sequence[Sound], cells: Sequence[Cell]) -> bool:
+    """Whether the required shares are reached."""
+    caught = sum(bool(cell.caught_by) for cell in cells)
+    quiet = not any(sound.alarms for sound in sounds)
+    killed = all(sound.mutation is None or sound.mutation.status in ("passed", "warning") for sound in sounds)
+    return quiet and killed and (not cells or caught > CAUGHT * len(cells))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--views", nargs="*", default=[], choices=[[], *views.names()], help="only these views"
+    )
+    parser.add_argument("--kinds", nargs="*", default=[], help="only bugs whose name has one of these words")
+    parser.add_argument("--quick", action="store_true", help=f"only the views {', '.join(QUICK)}")
+    parser.add_argument("--markdown", type=Path, help="write the report here")
+    options = parser.parse_args(argv)
+    names = options.views or (QUICK if options.quick else views.names())
+    kinds = [bug for bug in KINDS if not options.kinds or any(word in bug.name for word in options.kinds)]
+    sounds, cells = run(names, kinds)
+    text = report(sounds, cells)
+    if options.markdown:
+        options.markdown.parent.mkdir(parents=True, exist_ok=True)
+        options.markdown.write_text(text, encoding="utf-8")
+    print(text)
+    for sound in sounds:
+        for alarm in sound.alarms:
+            _say(f"false alarm in {sound.view}: {alarm}")
+    return 0 if is_good(sounds, cells) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
