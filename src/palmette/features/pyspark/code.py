@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 OR, AND, SUM, PRODUCT, UNARY, ATOM = 2, 3, 4, 5, 6, 7
@@ -68,6 +69,9 @@ def literal(value: object) -> Code:
     """A Python value as source; booleans and null as Columns, so that linters keep quiet about `== True`."""
     if value is None or isinstance(value, bool):
         return Code(f"F.lit({value})")
+    if isinstance(value, Decimal):
+        # As text, which a cast to decimal reads exactly; whole numbers need no detour.
+        value = int(value) if value == int(value) else str(value)
     return Code(quoted(value) if isinstance(value, str) else repr(value), literal=True)
 
 
