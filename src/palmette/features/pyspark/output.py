@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+
 from palmette.errors import DeveloperError
 from palmette.features.pyspark.code import Code, chain, function, literal, method, name_arguments, quoted
 from palmette.features.pyspark.empty import empty_value, never_null, presence_column
@@ -73,7 +75,7 @@ def write_observed(scope: Scope, known: dict[str, Known]) -> str:
     for source in sources:
         window, event = longest_window(scope.view, source, grain), known[source.name].event
         assert event is not None
-        calls = [] if window is None else [
+        calls = [] if window in (None, known[source.name].window) else [
             f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
@@ -105,6 +107,8 @@ def default_of(feature: ViewFeature) -> str | None:
 
 def typed_literal(value: object, kind: SparkType) -> str:
     """A Column of exactly this type."""
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, tuple | list):
         items = ", ".join(f"F.lit({item!r})" for item in value)
         return f"F.array({items}).cast({quoted(str(kind))})"
