@@ -21,7 +21,7 @@ if ! [ -x .venv/bin/python ]; then
     echo "Making .venv with $("$python" -V) (once)"
     "$python" -m venv .venv
 fi
-pip() { .venv/bin/python -m pip --disable-pip-version-check -q "$@"; }
+pip() { .venv/bin/python -m pip --disable-pip-version-check -qq "$@"; }
 
 extras=$(echo "$*" | tr ' ' ',')
 echo "Installing palmette[$extras] into .venv (once, a minute or two)"
