@@ -38,7 +38,7 @@ def test_readme_wins_over_neighbours(repository: Callable[[str], Path], run_spec
     found = read_conventions(root, run_spec, "user_offers")
     build = next(shape for shape in found.functions if shape.role == "build")
     assert (build.name, found.script_path) == ("assemble", "jobs/{view}.py")
-    assert [parameter.name for parameter in build.parameters] == ["sources", "as_of"], "the neighbours' signature"
+    assert [parameter.name for parameter in build.parameters] == ["sources", "as_of"]
 
 
 def test_single_neighbour_is_enough(repository: Callable[[str], Path], run_spec: Run) -> None:
@@ -46,7 +46,12 @@ def test_single_neighbour_is_enough(repository: Callable[[str], Path], run_spec:
     (root / "src/offers/features/user_orders.py").unlink()
     (root / "README.md").unlink()
     found = read_conventions(root, run_spec, "user_offers")
-    assert [shape.name for shape in found.functions] == ["load_sources", "build_features", "write_output", "main"]
+    assert [shape.name for shape in found.functions] == [
+        "load_sources",
+        "build_features",
+        "write_output",
+        "main",
+    ]
 
 
 def test_reading_never_runs_the_repository(repository: Callable[[str], Path], run_spec: Run) -> None:

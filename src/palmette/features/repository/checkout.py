@@ -84,9 +84,7 @@ class Module:
     def functions(self) -> tuple[Function, ...]:
         """Functions at module level, in the order of the file."""
         return tuple(
-            Function(node, self.name, self.path)
-            for node in self.tree.body
-            if isinstance(node, ast.FunctionDef)
+            Function(node, self.name, self.path) for node in self.tree.body if isinstance(node, ast.FunctionDef)
         )
 
     @cached_property
@@ -100,9 +98,7 @@ class Module:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 found |= {
-                    alias.asname or alias.name.split(".")[0]: alias.name
-                    if alias.asname
-                    else alias.name.split(".")[0]
+                    alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
                     for alias in node.names
                 }
             elif isinstance(node, ast.ImportFrom):

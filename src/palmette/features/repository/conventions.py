@@ -39,12 +39,8 @@ def _default_functions(config: str) -> dict[Role, FunctionShape]:
         )
 
     return {
-        "load": shape(
-            "load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"
-        ),
-        "build": shape(
-            "build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"
-        ),
+        "load": shape("load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"),
+        "build": shape("build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"),
         "write": shape("write_features", "write", f"features: DataFrame; config: {config}", "None"),
         "main": shape("main", "main", "argv: list[str] | None = None", "None"),
     }
@@ -90,9 +86,7 @@ def _functions(
     merged = _default_functions(config)
     order = [shape.role for shape in common] or [shape.role for shape in stated]
     for role, shape in by_role.items():
-        callable_as_is = role != "main" or all(
-            p.name in ("argv", "args") or p.default for p in shape.parameters
-        )
+        callable_as_is = role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
         merged[role] = shape if callable_as_is else merged[role].model_copy(update={"name": shape.name})
     for shape in stated:
         known = merged[shape.role]
@@ -160,9 +154,7 @@ def _pattern(path: str, view: str, script: str) -> str | None:
     spellings = {view: "{view}"}
     own = PurePosixPath(script).stem
     if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
-        name = re.sub(
-            rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1
-        )
+        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
         folders = [spellings.get(part, part) for part in file.parent.parts]
         return str(PurePosixPath(*folders, name + file.suffix))
     if view in file.parent.parts and file.stem != own:

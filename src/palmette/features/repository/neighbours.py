@@ -47,8 +47,7 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable = [module for module in scripts if entry_of(module)]
     named = [
-        Neighbour(module, *_view_and_pattern(module, runnable, checkout))
-        for module in runnable or _siblings(scripts)
+        Neighbour(module, *_view_and_pattern(module, runnable, checkout)) for module in runnable or _siblings(scripts)
     ]
     if not named:
         return ()
@@ -87,7 +86,7 @@ def entry_of(module: Module) -> str | None:
 
 
 def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Checkout) -> tuple[str, str]:
-    """The view that a script's path names: by its folder where all scripts are called the same, else by its stem."""
+    """The view that a path names: by its folder where all scripts are called the same, else by its stem."""
     path = PurePosixPath(module.path)
     same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
     if len(same_name) > 1 and path.parent.name:
@@ -99,7 +98,7 @@ def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Check
 
 
 def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
-    """Whether words around a name are the team's custom: the configuration leaves them out, or all scripts have them."""
+    """Whether words around names are a custom: configurations leave them out, or all scripts have them."""
     configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith((".yaml", ".yml"))}
     if path.stem in configs:
         return False
@@ -198,9 +197,7 @@ def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Functi
     """The signature that the neighbours share; parameters for data frames stay as the model has them."""
     variants = [function for neighbour in neighbours if (function := neighbour.function(name))]
     shared = (
-        set.intersection(*({parameter.name for parameter in f.parameters} for f in variants))
-        if variants
-        else set()
+        set.intersection(*({parameter.name for parameter in f.parameters} for f in variants)) if variants else set()
     )
     kept = tuple(
         parameter

@@ -68,9 +68,7 @@ def read_readme(text: str) -> ReadmeConventions:
     return ReadmeConventions(
         functions=_functions(text, bullets),
         **paths,
-        line_length=int(length[1] or length[2])
-        if length and 60 <= int(length[1] or length[2]) <= 200
-        else None,
+        line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
         rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES],
     )
 
@@ -96,12 +94,7 @@ def _paths(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for code in [
         *_CODE.findall(text),
-        *(
-            line.split()[0]
-            for fence in _FENCE.finditer(text)
-            for line in fence["body"].splitlines()
-            if line.strip()
-        ),
+        *(line.split()[0] for fence in _FENCE.finditer(text) for line in fence["body"].splitlines() if line.strip()),
     ]:
         if " " in code or not code.endswith((".py", ".yaml", ".yml")) or not _PLACEHOLDER.search(code):
             continue
@@ -132,9 +125,7 @@ def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
             codes += _definitions(fence["body"])
     for code in codes:
         shape = _parse(code)
-        if shape is not None and (
-            shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)
-        ):
+        if shape is not None and (shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)):
             shapes[shape.role] = shape
     return tuple(shapes.values())
 

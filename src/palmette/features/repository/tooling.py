@@ -70,8 +70,7 @@ def session_fixture(checkout: Checkout) -> str | None:
 
 def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
     builds = any(
-        "SparkSession" in name or "build_session" in name or "get_spark" in name
-        for name in called_names(node)
+        "SparkSession" in name or "build_session" in name or "get_spark" in name for name in called_names(node)
     )
     return "SparkSession" in returns or (builds and "DataFrame" not in returns)
 

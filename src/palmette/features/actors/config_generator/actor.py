@@ -69,9 +69,7 @@ class ConfigGenerator:
                 fix=TERMINATE,
                 violations=failed,
             )
-        refused = frozenset(
-            v.subject for a in context.attempts for v in a.violations if v.code == "config-refused"
-        )
+        refused = frozenset(v.subject for a in context.attempts for v in a.violations if v.code == "config-refused")
         if "" in refused:
             return Attempt(
                 None,
@@ -107,9 +105,7 @@ class ConfigGenerator:
         if refused:
             return Verdict.of(refused)
         wrong = _wrong_facts(facts_of(self.view, self.run_spec), said.answer["facts"], output)
-        parsed = Measurement(
-            name="team class", status="passed", detail=f"{output.file.path} parses into {name}"
-        )
+        parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
             name="accessors",
             status="failed" if wrong else "passed",
@@ -143,17 +139,13 @@ class ConfigGenerator:
     def _team(self, context: Context) -> tuple[_Team | None, tuple[Violation, ...]]:
         checkout = Checkout(self.root)
         conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
-        files = neighbouring_configs(
-            checkout, conventions, conventions.config_path.replace("{view}", self.view.name)
-        )
+        files = neighbouring_configs(checkout, conventions, conventions.config_path.replace("{view}", self.view.name))
         code = TeamCode(self.sandbox, self.root, context.workspace)
         named = self.run_spec.repository.config_class
         schema, failure = find_schema(code, checkout, named, files)
         if failure is not None:
             return None, (_team_failed(named or "", failure),)
-        return _Team(
-            schema or plain_schema(files), files, conventions.config_path, conventions.line_length
-        ), ()
+        return _Team(schema or plain_schema(files), files, conventions.config_path, conventions.line_length), ()
 
 
 def _ask(missing: tuple[Missing, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:

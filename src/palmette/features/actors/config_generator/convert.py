@@ -137,9 +137,7 @@ def _duration(text: str, name: str) -> Any:
 def _list(value: Any, schema: Json, name: str, seen: Sequence[Any]) -> Any:
     items = schema.get("items", {})
     known = [item for values in seen if isinstance(values, list) for item in values]
-    converted = [
-        convert(item, items, name, known) for item in (value if isinstance(value, list) else [value])
-    ]
+    converted = [convert(item, items, name, known) for item in (value if isinstance(value, list) else [value])]
     if NOTHING in converted or len(converted) < schema.get("minItems", 0):
         return NOTHING
     return converted

@@ -52,15 +52,11 @@ class Record:
         return next((fact for fact in self.facts if name in fact.names), None)
 
 
-def facts_of(
-    view: View, run: Run, paths: Mapping[str, str] | None = None, output: str | None = None
-) -> Record:
+def facts_of(view: View, run: Run, paths: Mapping[str, str] | None = None, output: str | None = None) -> Record:
     """All facts about a view. `paths` (by table) and `output` go before the registry's and the run file's."""
     destination = run.output
     if output is not None:
-        destination = destination.model_copy(
-            update={"path": output} if destination.path else {"table": output}
-        )
+        destination = destination.model_copy(update={"path": output} if destination.path else {"table": output})
     partition = Fact(
         view.partition,
         ("partition_by", "partition_column", "partition", "partition_key", "partitioned_by"),
@@ -122,11 +118,7 @@ def facts_of(
                 ("excluded_columns", "blocked_columns"),
             ),
             *location,
-            *(
-                fact
-                for table in view.tables.values()
-                for fact in _flat(view, table, (paths or {}).get(table.name))
-            ),
+            *(fact for table in view.tables.values() for fact in _flat(view, table, (paths or {}).get(table.name))),
         ),
         sections=(
             Record(
@@ -166,6 +158,8 @@ def facts_of(
                     "dependencies",
                     "upstream",
                     "reads",
+                    "source_paths",
+                    "input_paths",
                 ),
                 {n: _source(view, t, (paths or {}).get(n)) for n, t in view.tables.items()},
                 ("location", "name"),
@@ -256,10 +250,7 @@ def _flat(view: View, table: Table, path: str | None) -> tuple[Fact, ...]:
     prefixes = (table.name, "source", "input") if len(view.tables) == 1 else (table.name,)
     known = tuple(_where(table, path, prefix) for prefix in prefixes)
     names = tuple(
-        name
-        for fact, prefix in zip(known, prefixes, strict=True)
-        for name in fact.names
-        if name.startswith(prefix)
+        name for fact, prefix in zip(known, prefixes, strict=True) for name in fact.names if name.startswith(prefix)
     )
     return (Fact(known[0].value, names, key=known[0].key),)
 
@@ -334,9 +325,7 @@ def _feature(feature: ViewFeature) -> Record:
         names=(feature.name,),
         facts=(
             Fact(feature.name, ("name", "feature", "feature_name"), ("id", "column", "alias")),
-            Fact(
-                str(feature.dtype), ("dtype", "type", "data_type", "spark_type", "value_type", "feature_type")
-            ),
+            Fact(str(feature.dtype), ("dtype", "type", "data_type", "spark_type", "value_type", "feature_type")),
             Fact(
                 default,
                 ("default", "default_value", "fill_value", "fill_null", "null_value"),
@@ -372,9 +361,7 @@ def _instant(value: datetime | None) -> str | None:
 
 def _windows(view: View) -> list[str] | None:
     windows = {
-        feature.window
-        for feature in view.features
-        if feature.window is not None and feature.window.unit != "all"
+        feature.window for feature in view.features if feature.window is not None and feature.window.unit != "all"
     }
     return [str(w) for w in sorted(windows, key=lambda w: (w.timedelta, str(w)))] or None
 

@@ -102,22 +102,20 @@ class _Filler:
         parts: dict[str, Filled] = {}
         for attribute, inner in of.schema.get("properties", {}).items():
             key = self.schema.key(of.model, attribute)
-            place = Spot(
-                (*spot.keys, key), self.schema.access(of.model, spot.access, attribute), (*spot.pattern, key)
-            )
+            place = Spot((*spot.keys, key), self.schema.access(of.model, spot.access, attribute), (*spot.pattern, key))
             parts[key] = self.field(inner, scope, place, attribute in required, attribute)
         order = self.observed.order(spot.pattern)
         keys = sorted(parts, key=lambda key: order.index(key) if key in order else len(order))
         value = {key: parts[key].value for key in keys if parts[key].value is not NOTHING}
         return _merged([parts[key] for key in keys], value)
 
-    def field(
-        self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str
-    ) -> Filled:
+    def field(self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str) -> Filled:
         """An answer, then certain facts, then a constant of the team, then likely facts, then the default."""
         if spot.dotted in self.answers:
             return Filled(self.answers[spot.dotted])
         options, nullable = self.schema.options(of)
+        if not required and not self.observed.values(spot.pattern):
+            options = [option for option in options if self._is_about_something(option, scope, spot, attribute)]
         if spot.dotted in self.refused:
             return Filled() if not required else self._lacking(of, spot)
         certain = self._best(options, scope, spot, attribute, STRONG)
@@ -144,9 +142,11 @@ class _Filler:
         return found or self._lacking(of, spot)
 
     def _lacking(self, of: Json, spot: Spot) -> Filled:
-        return Filled(
-            missing=(Missing(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),)
-        )
+        return Filled(missing=(Missing(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),))
+
+    def _is_about_something(self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
+        """Whether an optional model has a section of facts of its own; it also ends the walk through recursive classes."""
+        return not of.schema.get("properties") or _section_of(scope[0], attribute, spot, STRONG) is not None
 
     def _wanted(self, filled: Filled, of: Json, spot: Spot, required: bool) -> bool:
         """An optional field is written where neighbours write it, or where it says other than its default."""
@@ -154,19 +154,14 @@ class _Filler:
             required
             or bool(filled.placed)
             or self.observed.always(spot.pattern)
-            or (
-                filled.value != of.get("default", NOTHING)
-                and not (filled.value in ([], {}) and "default" not in of)
-            )
+            or (filled.value != of.get("default", NOTHING) and not (filled.value in ([], {}) and "default" not in of))
         )
 
     def _best(
         self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
     ) -> Filled | None:
         found = [
-            filled
-            for option in options
-            if (filled := self._option(option, scope, spot, attribute, least)) is not None
+            filled for option in options if (filled := self._option(option, scope, spot, attribute, least)) is not None
         ]
         return max(found, key=lambda filled: filled.rank, default=None)
 
@@ -191,10 +186,7 @@ class _Filler:
         self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
     ) -> Filled | None:
         """A nested model: the section of facts that has its name, else more of the same record."""
-        section = _named(scope[0].sections, attribute, spot, least)
-        if section is None:
-            collection = _named(scope[0].collections, attribute, spot, least)
-            section = _as_section(collection) if collection is not None else None
+        section = _section_of(scope[0], attribute, spot, least)
         inner = (section, *scope) if section is not None else scope
         filled = self.object(of, inner, spot)
         return filled if section is not None or filled.facts else None
@@ -205,17 +197,13 @@ class _Filler:
         named = _named(scope[0].collections, attribute, spot, least)
         if named is None:
             return None
-        every = [
-            c for c in scope[0].collections if best_similarity(attribute, c.names, spot.context) >= STRONG
-        ] or [named]
-        found = [
-            filled for collection in every if (filled := self._items(of, collection, scope, spot)) is not None
+        every = [c for c in scope[0].collections if best_similarity(attribute, c.names, spot.context) >= STRONG] or [
+            named
         ]
+        found = [filled for collection in every if (filled := self._items(of, collection, scope, spot)) is not None]
         return max(found, key=lambda filled: filled.rank, default=None)
 
-    def _items(
-        self, of: Resolved, collection: Collection, scope: tuple[Record, ...], spot: Spot
-    ) -> Filled | None:
+    def _items(self, of: Resolved, collection: Collection, scope: tuple[Record, ...], spot: Spot) -> Filled | None:
         """All items of a collection, as a list or as a mapping by key."""
         is_list = of.schema.get("type") == "array"
         inner = of.schema.get("items" if is_list else "additionalProperties", {})
@@ -234,15 +222,11 @@ class _Filler:
         values = [part.value for part in parts]
         return _merged(parts, values if is_list else dict(zip(collection.items, values, strict=True)))
 
-    def _item(
-        self, of: Json, collection: Collection, key: str, scope: tuple[Record, ...], spot: Spot
-    ) -> Filled | None:
+    def _item(self, of: Json, collection: Collection, key: str, scope: tuple[Record, ...], spot: Spot) -> Filled | None:
         options, _ = self.schema.options(of)
         models = [option for option in options if option.schema.get("properties")]
         if models:
-            return max(
-                (self.object(option, scope, spot) for option in models), key=lambda filled: filled.rank
-            )
+            return max((self.object(option, scope, spot) for option in models), key=lambda filled: filled.rank)
         for option in options:
             for fact in self._representatives(collection, key, scope[0], spot):
                 value = convert(fact.value, option.schema, spot.name, self.observed.values(spot.pattern))
@@ -259,8 +243,7 @@ class _Filler:
         located = (
             any("/" in value or "." in value for value in seen)
             if seen
-            else best_similarity(spot.name, ("paths", "locations", "uris", "source_paths", "input_paths"))
-            >= STRONG
+            else best_similarity(spot.name, ("paths", "locations", "uris", "source_paths", "input_paths")) >= STRONG
         )
         return stands if located else [Fact(key, ("name",))]
 
@@ -306,8 +289,7 @@ class _Filler:
                     found += [
                         filled
                         for collection in scope[0].collections
-                        if (filled := self._items(option, collection, scope, spot)) is not None
-                        and filled.facts
+                        if (filled := self._items(option, collection, scope, spot)) is not None and filled.facts
                     ]
         whole = sorted((filled for filled in found if not filled.missing), key=lambda filled: filled.rank)
         return whole[-1] if whole and (len(whole) == 1 or whole[-1].rank > whole[-2].rank) else None
@@ -316,8 +298,7 @@ class _Filler:
 def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
     """Whether an item is known to have no such value; what other items have is then no guide."""
     return len(scope) > 1 and any(
-        fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG
-        for fact in scope[0].facts
+        fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG for fact in scope[0].facts
     )
 
 
@@ -330,12 +311,18 @@ def _score(fact: Fact, attribute: str, spot: Spot) -> float:
 
 def _named(known: tuple[Any, ...], attribute: str, spot: Spot, least: float) -> Any:
     """The section or collection that has the field's name."""
-    scored = [
-        (best_similarity(attribute, item.names, spot.context), -index, item)
-        for index, item in enumerate(known)
-    ]
+    scored = [(best_similarity(attribute, item.names, spot.context), -index, item) for index, item in enumerate(known)]
     best = max(scored, key=lambda item: item[:2], default=None)
     return best[2] if best is not None and best[0] >= least else None
+
+
+def _section_of(record: Record, attribute: str, spot: Spot, least: float) -> Record | None:
+    """The section that has the field's name, or the collection that has it with its items as sections."""
+    section: Record | None = _named(record.sections, attribute, spot, least)
+    if section is not None:
+        return section
+    collection = _named(record.collections, attribute, spot, least)
+    return None if collection is None else _as_section(collection)
 
 
 def _as_section(collection: Collection) -> Record:

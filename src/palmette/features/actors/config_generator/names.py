@@ -34,9 +34,7 @@ _SHORT = {
     "cutoff": "cutoff",
     "spec": "spec",
 }
-_NOISE = frozenset(
-    {"column", "field", "value", "the", "of", "list", "config", "spec", "def", "definition", "settings"}
-)
+_NOISE = frozenset({"column", "field", "value", "the", "of", "list", "config", "spec", "def", "definition", "settings"})
 
 
 def tokens(name: str) -> tuple[str, ...]:
@@ -85,6 +83,4 @@ def _without(words: Sequence[str], ignored: Iterable[str]) -> tuple[str, ...]:
 def best_similarity(name: str, known: Sequence[str], context: Iterable[str] = ()) -> float:
     """The highest similarity with any of the names; among equals the earlier names count a little more."""
     context = tuple(context)
-    return max(
-        (similarity(name, item, context) - 0.001 * index for index, item in enumerate(known)), default=0.0
-    )
+    return max((similarity(name, item, context) - 0.001 * index for index, item in enumerate(known)), default=0.0)

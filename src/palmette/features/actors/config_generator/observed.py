@@ -36,9 +36,7 @@ class Observed:
 
     def values(self, pattern: Pattern) -> list[Any]:
         """All values at `pattern`, over all documents."""
-        return [
-            value for document in self.documents for value in _at(document, pattern) if value is not NOTHING
-        ]
+        return [value for document in self.documents for value in _at(document, pattern) if value is not NOTHING]
 
     def always(self, pattern: Pattern) -> bool:
         """Whether the key is written wherever it could be."""

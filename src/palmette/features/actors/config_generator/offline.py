@@ -37,9 +37,7 @@ class Known:
     """Dotted paths whose value by rules the class refused."""
 
 
-def write_config(
-    view: View, facts: Record, schema: TeamSchema, known: Known, path: str, width: int = 100
-) -> Written:
+def write_config(view: View, facts: Record, schema: TeamSchema, known: Known, path: str, width: int = 100) -> Written:
     """The view's configuration at `path` (with `{view}`), in the order and layout of its neighbours."""
     filled = fill(schema, facts, Observed.read(known.files), known.answers, known.refused)
     text = write_yaml(filled.value, layout_of(known.files), width)

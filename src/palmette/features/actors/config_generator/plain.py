@@ -81,7 +81,7 @@ def _shape(values: list[Any], name: str = "") -> dict[str, Any]:
 
 
 def _mapping(values: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Keys are names of things where the section is called so, or where they differ and the values are alike."""
+    """Keys are names of things where the section is called so, or where they differ and values are alike."""
     items = [item for value in values for item in value.values()]
     alike = len({type(item) for item in items}) == 1 and isinstance(items[0], str)
     nested = bool(items) and all(isinstance(item, dict) for item in items)

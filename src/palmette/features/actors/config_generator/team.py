@@ -41,9 +41,7 @@ class TeamCode:
         self._workspace = workspace
 
     def describe(self, class_name: str, documents: Sequence[TextFile]) -> TeamAnswer:
-        return self._ask(
-            {"ask": "describe", "class": class_name, "documents": {f.path: f.text for f in documents}}
-        )
+        return self._ask({"ask": "describe", "class": class_name, "documents": {f.path: f.text for f in documents}})
 
     def parse(self, config: Config) -> TeamAnswer:
         """`value` (the dump) and `facts` (the accessors' values), or `errors`."""
@@ -201,9 +199,7 @@ def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
 def _held(node: ast.ClassDef) -> set[str]:
     """Names in the annotations of a class's fields."""
     annotations = [source_of(item.annotation) for item in node.body if isinstance(item, ast.AnnAssign)]
-    return {
-        name.id for text in annotations for name in ast.walk(_expression(text)) if isinstance(name, ast.Name)
-    }
+    return {name.id for text in annotations for name in ast.walk(_expression(text)) if isinstance(name, ast.Name)}
 
 
 def _expression(text: str) -> ast.AST:
@@ -221,11 +217,7 @@ def _resolve(checkout: Checkout, module: Module, name: str) -> str:
     for _ in range(5):
         owner, _, attribute = dotted.rpartition(".")
         home = next((candidate for candidate in checkout.modules if candidate.name == owner), None)
-        if (
-            home is None
-            or attribute not in home.imports
-            or any(node.name == attribute for node in home.classes)
-        ):
+        if home is None or attribute not in home.imports or any(node.name == attribute for node in home.classes):
             break
         dotted = home.imports[attribute]
     return dotted

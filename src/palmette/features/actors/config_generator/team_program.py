@@ -5,6 +5,7 @@ Reads `request.json` in the working directory and leaves `answer.json` there. Im
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import traceback
@@ -16,6 +17,7 @@ from typing import Any
 import yaml
 from pydantic import AliasChoices, AliasPath, BaseModel, RootModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import is_typeddict
 
 
 class _Lenient(GenerateJsonSchema):
@@ -41,7 +43,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
         "schema": cls.model_json_schema(by_alias=False, schema_generator=_Lenient),
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
-        "mappings": [model.__name__ for model in models if typing.is_typeddict(model)],
+        "mappings": [model.__name__ for model in models if is_typeddict(model)],
         "refused": {path: error for path, text in documents.items() if (error := refusal(cls, text))},
     }
 
@@ -58,7 +60,7 @@ def models_within(cls: Any) -> list[Any]:
         if issubclass(kind, BaseModel):
             found.append(kind)
             waiting += [field.annotation for field in kind.model_fields.values()]
-        elif typing.is_typeddict(kind):
+        elif is_typeddict(kind) or dataclasses.is_dataclass(kind):
             found.append(kind)
             waiting += list(typing.get_type_hints(kind).values())
     return found
