@@ -1,7 +1,7 @@
 """Types of Spark SQL expressions, by Spark's ANSI rules but without its casts between text and other types.
 
-`Typer.of` gives the type of an expression, or None where it cannot be told: for functions that are not in the lists
-of `spark_functions.yaml`, and for values that the formats have no name for (structs). It never guesses.
+`Typer.of` gives the type of an expression, or None where it cannot be told: for functions that are not in the
+lists of `spark_functions.yaml`, and for values that the formats have no name for (structs). It never guesses.
 """
 
 from __future__ import annotations

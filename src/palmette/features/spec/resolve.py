@@ -100,17 +100,14 @@ class _Resolution:
         self.spine, self.kept = resolve_spine(scope)
 
     def view(self) -> View:
-        features = [
-            found
-            for index, feature in enumerate(self.spec.features)
-            for found in self._feature(feature, f"features[{index}]")
-        ]
+        resolved = {index: self._feature(one, f"features[{index}]") for index, one in enumerate(self.spec.features)}
+        features = [one for found in resolved.values() for one in found]
+        hidden = {self.spec.features[index].name for index, found in resolved.items() if not found}
         entries = [
             (one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features
         ]
         output = output_schema(self.scope, self.kept, entries)
         order = derivation_order(features, self.scope)
-        hidden = {feature.name for feature in self.spec.features} - {one.view.name for one in features}
         by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
         self._forbidden(list(by_name.values()))
         self._population(features)

@@ -1,8 +1,8 @@
 """Computations in plain words: a small grammar of common phrasings, offline and deterministic.
 
 `read_words` understands a phrasing completely or asks one precise question; it never guesses. The grammar,
-with examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who it
-is about (`by the user`, `the offer's`), then the condition; what is left must be one of `HEADS`.
+with examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who
+it is about (`by the user`, `the offer's`), then the condition; what is left must be one of `HEADS`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _window(words: str) -> tuple[str, Window | None]:
 
 
 def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | None]:
-    """The words without the entities that they are about, and those entities' keys (None: the whole grain)."""
+    """The words without the entities that they are about, and those entities' keys (None: all)."""
     named: list[str] = []
     for entity in context.scope.spec.entities:
         name = re.escape(entity.name).replace("_", "[ _]")
