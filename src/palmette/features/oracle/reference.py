@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.frame import Frame
 from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast, to_single
-from palmette.features.oracle.clock import MICROSECOND, day_of, instant_of, window_start
+from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
@@ -40,11 +40,11 @@ def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) ->
         NotCovered: the oracle has no answer, e.g. for a function it does not know.
         WouldFail: Spark would raise on these rows too.
     """
-    return _Reference(view, frames, as_of).output()
+    return Reference(view, frames, as_of).output()
 
 
 @dataclass(frozen=True)
-class _Known:
+class Known:
     """A source at a cut-off: all rows after the steps, with their event times."""
 
     rows: list[Row]
@@ -59,8 +59,8 @@ class _Known:
         return index
 
 
-class _Reference:
-    """One evaluation; what does not change from row to row is kept."""
+class Reference:
+    """One evaluation; what does not change from row to row is kept. `within` and `visible` are the definitions of time."""
 
     def __init__(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> None:
         self.view = view
@@ -68,7 +68,7 @@ class _Reference:
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
         self._early: dict[str, Flow] = {}
-        self._known: dict[tuple[str, datetime | None], _Known] = {}
+        self._known: dict[tuple[str, datetime | None], Known] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
 
@@ -164,7 +164,7 @@ class _Reference:
         return compiled.kind, lambda row, cutoff: compiled.run(self.matching(expression, row, cutoff)[0])
 
     def matching(self, computation: Aggregate | Expression, row: Row,
-                 cutoff: datetime | None) -> tuple[list[Row], _Known]:
+                 cutoff: datetime | None) -> tuple[list[Row], Known]:
         """The rows of the entity in the window that satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
@@ -179,7 +179,7 @@ class _Reference:
             rows = [candidate for candidate in rows if condition(candidate) is True]
         return rows, known
 
-    def within(self, rows: Iterable[Row], known: _Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+    def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
         return [row for row in rows if start is None or ((at := known.times.event(row)) is not None and at >= start)]
 
@@ -197,18 +197,20 @@ class _Reference:
             run_steps(flow, source.late)
         return flow
 
-    def known(self, name: str, cutoff: datetime | None) -> _Known:
+    def known(self, name: str, cutoff: datetime | None) -> Known:
         """What the source shows at the cut-off."""
         if (name, cutoff) not in self._known:
             source = self.view.source(name)
             early = self.early(source)
-            rows = early.rows
-            if cutoff is None or source.table.kind != "dimension" or source.table.available_time is not None:
-                rows = state(rows, early.times, cutoff)
-            flow = Flow(source.table, list(rows), early.schema, self.zone, self.frames, self.view.tables, cutoff)
+            flow = Flow(source.table, self.visible(early.rows, early.times, cutoff), early.schema, self.zone, self.frames, self.view.tables, cutoff)
             run_steps(flow, source.late)
-            self._known[name, cutoff] = _Known(flow.rows, flow.schema, flow.times)
+            self._known[name, cutoff] = Known(flow.rows, flow.schema, flow.times)
         return self._known[name, cutoff]
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        """What was known of a table just before the cut-off."""
+        timeless = times.table.kind == "dimension" and times.table.available_time is None
+        return list(rows) if timeless and cutoff is not None else state(rows, times, cutoff)
 
     def lookup(self, lookup: Lookup) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
         table, frame = self.view.tables[lookup.table], self.frames[lookup.table]
@@ -219,9 +221,7 @@ class _Reference:
         def value(row: Row, cutoff: datetime | None) -> Any:
             if cutoff not in states:
                 rows = [dict(each) for each in frame.rows]
-                dated = table.kind != "dimension" or table.available_time is not None
-                states[cutoff] = _Known(state(rows, times, cutoff) if dated else rows, frame.schema,
-                                        times).by(tuple(on.values()))
+                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(tuple(on.values()))
             if any(row[here] is None for here in on):
                 return None
             found = states[cutoff].get(sort_key(row[here] for here in on), [])

@@ -1,0 +1,130 @@
+"""Chooses the fewest parts of the adversarial scenes that tell the view from everything else it could be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from palmette.features.actors.testcase_generator.deviations import Deviant
+from palmette.features.frame import Frame
+from palmette.features.frames.scene import Part, Rows
+from palmette.features.frames.scenarios import Staged
+from palmette.features.frames.studio import Studio
+from palmette.features.oracle.compare import alike
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.reference import expected
+from palmette.features.oracle.states import sort_key
+from palmette.features.spec.view import AS_OF, View
+
+MULTIPLICITY = 3
+"""How many parts must tell a deviation apart that a script got away with."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A part with what it is good for."""
+
+    part: Part
+    cutoff: datetime
+    tells: frozenset[str]
+    """Deviations that it tells apart, and values that features take (`value of f`, `default of f`)."""
+
+    @property
+    def size(self) -> int:
+        return sum(len(rows) for rows in self.part.rows.values())
+
+
+def key_of(view: View, row: Mapping[str, object]) -> object:
+    return sort_key([row[name] for name in (*view.grain, AS_OF)])
+
+
+def judged(studio: Studio, staged: Iterable[Staged], others: Sequence[Deviant]) -> list[Candidate]:
+    """All parts of the scenes, with the deviations that they tell apart."""
+    return [candidate for each in staged for candidate in _scene(studio, each, others)]
+
+
+def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Candidate]:
+    view, scene = studio.view, staged.scene
+    scenario = staged.scenario()
+    try:
+        right = expected(view, scenario.frames, scenario.as_of)
+    except (NotCovered, WouldFail):
+        return []
+    tells = _values(view, right)
+    for other in others:
+        wrong = other.output(scenario.frames, scenario.as_of)
+        if wrong is not None:
+            for key in different(view, right, wrong, other.features):
+                tells.setdefault(key, set()).add(other.what)
+    found = []
+    for part in scene.parts:
+        keys = _own_keys(studio, part, scene.cutoff)
+        own = frozenset[str]().union(*(tells.get(key, ()) for key in keys))
+        found.append(Candidate(part, scene.cutoff, own))
+    return found
+
+
+def _values(view: View, output: Frame) -> dict[object, set[str]]:
+    found: dict[object, set[str]] = {}
+    for row in output.rows:
+        names = found.setdefault(key_of(view, row), set())
+        for feature in view.features:
+            if not feature.internal and feature.name in row:
+                plain = row[feature.name] in (None, feature.default)
+                names.add(f"{'default' if plain else 'value'} of {feature.name}")
+    return found
+
+
+def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[object]:
+    """Keys of rows that are not the same in both, as far as these features go."""
+    mine, theirs = _by_key(view, right), _by_key(view, wrong)
+    compared = [name for name in names if name in right.schema and name in wrong.schema]
+    return {key for key in mine.keys() | theirs.keys()
+            if not _same_rows(right, mine.get(key, []), theirs.get(key, []), compared)}
+
+
+def _by_key(view: View, frame: Frame) -> dict[object, list[Mapping[str, object]]]:
+    found: dict[object, list[Mapping[str, object]]] = {}
+    for row in frame.rows:
+        found.setdefault(key_of(view, row), []).append(row)
+    return found
+
+
+def _same_rows(frame: Frame, one: Sequence[Mapping[str, object]], other: Sequence[Mapping[str, object]],
+               names: Sequence[str]) -> bool:
+    return len(one) == len(other) and all(
+        alike(frame.schema[name], mine[name], theirs[name])
+        for mine, theirs in zip(one, other, strict=True) for name in names)
+
+
+def _own_keys(studio: Studio, part: Part, cutoff: datetime) -> set[object]:
+    """Keys of the rows that the part gives by itself."""
+    output = outcome(studio, part.rows, cutoff)
+    return set() if output is None else {key_of(studio.view, row) for row in output.rows}
+
+
+def outcome(studio: Studio, rows: Rows, cutoff: datetime) -> Frame | None:
+    view = studio.view
+    try:
+        return expected(view, studio.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+    except (NotCovered, WouldFail):
+        return None
+
+
+def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> list[Candidate]:
+    """The fewest candidates that together tell everything that any of them tells; `survivors` several times over."""
+    weak = tuple(survivors)
+    everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
+    wanted = Counter({what: MULTIPLICITY if any(name in what for name in weak) else 1 for what in everything})
+    chosen: list[Candidate] = []
+    left = list(candidates)
+    while left and +wanted:
+        best = max(left, key=lambda candidate: (sum(1 for what in candidate.tells if wanted[what] > 0), -candidate.size))
+        if not any(wanted[what] > 0 for what in best.tells):
+            break
+        left.remove(best)
+        chosen.append(best)
+        wanted.subtract({what: 1 for what in best.tells if wanted[what] > 0})
+    return chosen

@@ -1,0 +1,272 @@
+"""What could be built instead of a view by mistake: views and readings of time that deviate in one place.
+
+Cases that tell a view from all of them test everything that the specification says; the deviations are made of the
+specification alone, never of a script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from palmette.features.actors.testcase_generator.readings import READINGS
+from palmette.features.actors.testcase_generator.texts import text_deviations
+from palmette.features.frame import Frame
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.reference import expected
+from palmette.features.spec import fsc
+from palmette.features.spec.values import Duration, Window
+from palmette.features.spec.view import View, ViewFeature, ViewSource
+
+Evaluate = Callable[[View, Mapping[str, Frame], datetime | None], Frame]
+
+
+@dataclass(frozen=True)
+class Deviant:
+    """A view that is not the one that was asked for."""
+
+    what: str
+    """E.g. `clicks_7d: the window is 8d`."""
+    features: tuple[str, ...]
+    """Features that can differ."""
+    view: View
+    evaluate: Evaluate = expected
+    is_boundary: bool = False
+    """Whether it is about the edges of time."""
+
+    def output(self, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame | None:
+        """What it gives; None where it gives nothing that can be compared."""
+        try:
+            return self.evaluate(self.view, frames, as_of)
+        except (NotCovered, WouldFail):
+            return None
+
+
+def deviants(view: View) -> list[Deviant]:
+    """All deviations that the oracle can compute."""
+    return [*_times(view), *_features(view), *_sources(view), *_spine(view)]
+
+
+def needed(view: View, names: tuple[str, ...]) -> set[str]:
+    """The features that these are derived from, and they themselves."""
+    found = set(names)
+    for name in reversed(view.derivation_order):
+        feature = view.feature(name)
+        if name in found and feature.derive is not None:
+            found |= {other.name for other in view.features if other.name in feature.derive}
+    return found
+
+
+def narrowed(view: View, names: tuple[str, ...]) -> View:
+    """The view with these features alone (and what they are derived from)."""
+    keep = needed(view, names)
+    hidden = {feature.name for feature in view.features if feature.name not in keep}
+    return replace(
+        view, features=tuple(feature for feature in view.features if feature.name in keep),
+        derivation_order=tuple(name for name in view.derivation_order if name in keep),
+        output={name: kind for name, kind in view.output.items() if name not in hidden})
+
+
+def _dependents(view: View, name: str) -> tuple[str, ...]:
+    """The feature, and those derived from it."""
+    found = [name]
+    for other in view.derivation_order:
+        derive = view.feature(other).derive
+        if derive is not None and any(each in derive for each in found):
+            found.append(other)
+    return tuple(found)
+
+
+def _times(view: View) -> Iterator[Deviant]:
+    for reading in READINGS:
+        names = tuple(feature.name for feature in view.features if reading.concerns(view, feature))
+        if names:
+            yield Deviant(reading.what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
+    if view.zone != "UTC":
+        yield Deviant("days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC"))
+    for table in view.tables.values():
+        if table.available_time is not None:
+            early = table.model_copy(update={"available_time": None})
+            tables = {**view.tables, table.name: early}
+            sources = tuple(replace(source, table=early) if source.table == table else source for source in view.sources)
+            yield Deviant(f"{table.name}: availability is ignored", tuple(f.name for f in view.features),
+                          replace(view, tables=tables, sources=sources), is_boundary=True)
+
+
+def _features(view: View) -> Iterator[Deviant]:
+    for feature in view.features:
+        names = _dependents(view, feature.name)
+        small = narrowed(view, names)
+        for what, changed in _changed(view, feature):
+            features = tuple(changed if each.name == feature.name else each for each in small.features)
+            yield Deviant(f"{feature.name}: {what}", names, replace(small, features=features),
+                          is_boundary=what.startswith("the window"))
+
+
+def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
+    match feature.computation:
+        case fsc.Aggregate() as aggregate:
+            for what, update in _aggregates(view, aggregate):
+                yield what, replace(feature, computation=aggregate.model_copy(update=update))
+        case fsc.Expression() as expression:
+            for what, update in _expressions(view, expression):
+                yield what, replace(feature, computation=expression.model_copy(update=update))
+        case fsc.Lookup():
+            yield "nothing is found", replace(feature, computation=None, derive="null")
+        case None:
+            for what, sql in text_deviations(feature.derive or "null"):
+                yield what, replace(feature, derive=sql)
+    if feature.default is not None:
+        yield "the default is missing", replace(feature, default=None)
+    elif feature.dtype.is_numeric:
+        yield "null became 0", replace(feature, default=0)
+
+
+def _windows(window: Window) -> Iterator[tuple[str, dict[str, Any]]]:
+    if window.unit == "all":
+        yield "the window is 30d", {"window": Window(30, "d")}
+        return
+    yield f"the window is {window.amount + 1}{window.unit}", {"window": Window(window.amount + 1, window.unit)}
+    if window.amount > 1:
+        yield f"the window is {window.amount - 1}{window.unit}", {"window": Window(window.amount - 1, window.unit)}
+    if window.unit == "d":
+        yield f"the window is {window.amount * 24}h", {"window": Window(window.amount * 24, "h")}
+    yield "the window is all history", {"window": Window.ALL}
+
+
+def _where(text: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    if text is not None:
+        yield "where was dropped", {"where": None}
+        for what, sql in text_deviations(text):
+            yield f"in where, {what}", {"where": sql}
+
+
+def _expressions(view: View, expression: fsc.Expression) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from _windows(expression.window)
+    yield from _where(expression.where)
+    yield from _keys(view, expression.by)
+    for what, sql in text_deviations(expression.sql):
+        yield what, {"sql": sql}
+
+
+def _keys(view: View, by: tuple[str, ...] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    keys = by or tuple(view.grain)
+    if len(keys) > 1:
+        for key in keys:
+            yield f"{key} is not a key", {"by": tuple(each for each in keys if each != key)}
+
+
+_INSTEAD: dict[str, tuple[str, ...]] = {
+    "count": ("exists",), "count_distinct": ("count",), "approx_count_distinct": ("count",), "sum": ("avg", "max"),
+    "avg": ("sum", "max"), "min": ("max", "avg"), "max": ("min", "avg"), "first": ("last",), "last": ("first",),
+    "mode": ("min", "max"), "stddev": ("avg", "max"), "percentile": ("avg", "max"), "exists": ("count",),
+    "vector_mean": ("vector_sum",), "vector_sum": ("vector_mean",), "vector_weighted_mean": ("vector_mean",),
+}
+
+
+def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from _windows(aggregate.window)
+    yield from _where(aggregate.where)
+    yield from _keys(view, aggregate.by)
+    for function in _INSTEAD.get(aggregate.function, ()):
+        yield f"{aggregate.function} became {function}", {"function": function}
+    if aggregate.k is not None:
+        yield f"k is {aggregate.k + 1}", {"k": aggregate.k + 1}
+        yield f"k is {max(aggregate.k - 1, 1)}", {"k": max(aggregate.k - 1, 1)}
+    if aggregate.p is not None:
+        yield "p is another", {"p": abs(aggregate.p - 0.25)}
+    if aggregate.function in ("collect", "last_k"):
+        yield "distinct is not distinct", {"distinct": not aggregate.distinct}
+    if aggregate.half_life is not None:
+        longer = Duration(aggregate.half_life.amount * 2, aggregate.half_life.unit)
+        yield "the half-life is twice as long", {"half_life": longer}
+    yield from _operand(aggregate)
+
+
+def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
+    if aggregate.of is None:
+        return
+    if aggregate.function in ("count", "exists", "days_since_last"):
+        yield "nulls count too", {"of": None}
+    if aggregate.function in ("avg", "min", "max", "stddev", "percentile", "first", "last"):
+        yield "nulls are 0", {"of": f"coalesce({aggregate.of}, 0)"}
+    if aggregate.function == "share":
+        yield "nulls are false", {"of": f"coalesce({aggregate.of}, false)"}
+    for what, sql in text_deviations(aggregate.of):
+        yield f"in of, {what}", {"of": sql}
+
+
+def _sources(view: View) -> Iterator[Deviant]:
+    for source in view.sources:
+        names = tuple(feature.name for feature in view.features if feature.source == source.name)
+        names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
+        small = narrowed(view, names)
+        for part in ("early", "late"):
+            steps: tuple[fsc.Step, ...] = getattr(source, part)
+            for index, step in enumerate(steps):
+                for what, changed in _steps(step):
+                    others = (*steps[:index], *changed, *steps[index + 1:])
+                    other: ViewSource = replace(source, **{part: others})
+                    sources = tuple(other if each is source else each for each in small.sources)
+                    yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
+
+
+def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
+    match step:
+        case fsc.FilterStep():
+            yield "the filter was dropped", ()
+            for what, sql in text_deviations(step.filter):
+                yield f"in the filter, {what}", (fsc.FilterStep(filter=sql),)
+        case fsc.ComputeStep():
+            for name, text in step.compute.items():
+                for what, sql in text_deviations(text):
+                    yield f"in {name}, {what}", (fsc.ComputeStep(compute={**step.compute, name: sql}),)
+        case fsc.ReplaceStep():
+            for old in step.replace.values:
+                rest = {key: value for key, value in step.replace.values.items() if key != old}
+                kept = (step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),)
+                yield f"{old!r} in {step.replace.column} stays", kept if rest else ()
+        case fsc.CategoriseStep():
+            yield from _categories(step)
+        case fsc.JoinStep():
+            other = "drop" if step.join.unmatched == "keep" else "keep"
+            yield f"unmatched rows: {other}", (_with(step, "join", unmatched=other),)
+            moment = "cutoff" if step.join.at == "event" else "event"
+            yield f"{step.join.table} as known at the {moment}", (_with(step, "join", at=moment),)
+        case fsc.SessionStep():
+            longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
+            yield "the timeout is longer", (_with(step, "session", timeout=longer),)
+        case fsc.PreviousStep():
+            yield "the event before the previous one", (_with(step, "previous", offset=step.previous.offset + 1),)
+        case _:
+            pass
+
+
+def _with(step: Any, name: str, **update: Any) -> Any:
+    return step.model_copy(update={name: getattr(step, name).model_copy(update=update)})
+
+
+def _categories(step: fsc.CategoriseStep) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
+    rule = step.categorise
+    for index, bound in enumerate(rule.buckets):
+        buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1:])
+        yield f"{bound} belongs to the bucket below", (_with(step, "categorise", buckets=buckets),)
+    for index, case in enumerate(rule.cases):
+        rest = (*rule.cases[:index], *rule.cases[index + 1:])
+        if rest:
+            yield f"{case.then!r} is forgotten", (_with(step, "categorise", cases=rest),)
+        for what, sql in text_deviations(case.when):
+            changed = (*rule.cases[:index], fsc.Case(when=sql, then=case.then), *rule.cases[index + 1:])
+            yield f"in {case.then!r}, {what}", (_with(step, "categorise", cases=changed),)
+    if rule.otherwise is not None:
+        yield "otherwise is forgotten", (_with(step, "categorise", otherwise=None),)
+
+
+def _spine(view: View) -> Iterator[Deviant]:
+    names = tuple(feature.name for feature in view.features)
+    if view.spine is not None and view.spine.where is not None:
+        for what, where in (("where was dropped", None), *text_deviations(view.spine.where)):
+            spine = view.spine.model_copy(update={"where": where})
+            yield Deviant(f"the spine: {what}", names, replace(view, spine=spine))

@@ -1,0 +1,163 @@
+"""The offline rules of the test-case generator: which cases there are, and what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from palmette.features.actors.testcase_generator.cover import Candidate, cover, different, judged, outcome
+from palmette.features.actors.testcase_generator.deviations import Deviant, deviants
+from palmette.features.artefacts import TestCase
+from palmette.features.frame import Frame
+from palmette.features.frame_json import encode_row, frame_of_unit_test, instant_of, instant_text
+from palmette.features.frames.scenarios import Staged, stage
+from palmette.features.frames.scene import Rows
+from palmette.features.frames.studio import Row, Studio
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.reference import expected
+from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec.view import View
+
+MOST = 10
+SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "spring")
+"""Scenes whose parts do not touch each other."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything that cases of a view can be chosen from."""
+
+    view: View
+    seed: int = 0
+
+    @cached_property
+    def staged(self) -> list[Staged]:
+        return [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
+
+    @cached_property
+    def studio(self) -> Studio:
+        return self.staged[0].scene.studio
+
+    @cached_property
+    def deviants(self) -> list[Deviant]:
+        return deviants(self.view)
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        return judged(self.studio, self.staged, self.deviants)
+
+    def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
+        """The author's examples, and what they leave untested; at most `MOST`."""
+        examples = [case for test in self.view.tests[:MOST - 2] if (case := example(self.view, test)) is not None]
+        told = self.told(examples)
+        chosen = [candidate for candidate in cover(self.candidates, survivors)]
+        groups = _grouped(chosen, MOST - len(examples))
+        made = [self._case(group) for group in groups]
+        return _renamed([*examples, *made]) if told or made else examples
+
+    def _case(self, group: Sequence[Candidate]) -> TestCase:
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for candidate in group:
+            for name, each in self.trimmed(candidate).items():
+                rows[name] += each
+        cutoff = group[0].cutoff
+        frames = self.studio.frames(rows, cutoff)
+        notes = list(dict.fromkeys(candidate.part.note for candidate in group))
+        as_of = None if self.view.cutoff == "spine" else cutoff
+        return case_of(self.view, group[0].part.theme, _sentence(notes), frames, as_of)
+
+    def trimmed(self, candidate: Candidate) -> Rows:
+        """The part's rows without the tables that it does not need to tell what it tells."""
+        rows = dict(candidate.part.rows)
+        others = [other for other in self.deviants if other.what in candidate.tells]
+        spine = self.view.spine.table if self.view.spine else None
+        for name in list(rows):
+            fewer = {table: each for table, each in rows.items() if table != name}
+            if name != spine and fewer and self._tells(fewer, candidate.cutoff, others):
+                rows = fewer
+        return rows
+
+    def _tells(self, rows: Rows, cutoff: datetime, others: Sequence[Deviant]) -> bool:
+        right = outcome(self.studio, rows, cutoff)
+        if right is None or not right.rows:
+            return False
+        frames = self.studio.frames(rows, cutoff)
+        as_of = None if self.view.cutoff == "spine" else cutoff
+        return all((wrong := other.output(frames, as_of)) is not None
+                   and different(self.view, right, wrong, other.features) for other in others)
+
+    def told(self, cases: Iterable[TestCase]) -> set[str]:
+        """The deviations that cases tell apart, and the values that features take in them."""
+        found: set[str] = set()
+        for case in cases:
+            frames = frame_of_unit_test(self.view, case.given)
+            as_of = instant_of(case.as_of) if case.as_of else None
+            try:
+                right = expected(self.view, frames, as_of)
+            except (NotCovered, WouldFail):
+                continue
+            for other in self.deviants:
+                wrong = other.output(frames, as_of)
+                if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
+                    found.add(other.what)
+        return found
+
+
+def example(view: View, test: UnitTest) -> TestCase | None:
+    """An example of the specification as a case; None where the oracle has no answer."""
+    frames = frame_of_unit_test(view, test.given)
+    try:
+        return case_of(view, _slug(test.name), f"Example of the specification: {test.name}.", frames,
+                       instant_of(test.as_of) if test.as_of else None)
+    except (NotCovered, WouldFail):
+        return None
+
+
+def case_of(view: View, name: str, why: str, frames: Mapping[str, Frame], as_of: datetime | None) -> TestCase:
+    """A case with the oracle's expectation."""
+    output = expected(view, frames, as_of)
+    given = {table: tuple(encode_row(frame.schema, row) for row in frame.rows) for table, frame in frames.items()
+             if frame.rows}
+    return TestCase(name=name, why=why, as_of=instant_text(as_of) if as_of else None, given=given,
+                    expect=tuple(encode_row(output.schema, row) for row in output.rows))
+
+
+def _grouped(chosen: Sequence[Candidate], most: int) -> list[list[Candidate]]:
+    """By theme; the smallest groups of one cut-off are put together until there are few enough."""
+    groups: dict[tuple[datetime, str], list[Candidate]] = defaultdict(list)
+    for candidate in chosen:
+        groups[candidate.cutoff, candidate.part.theme].append(candidate)
+    found = list(groups.values())
+    while len(found) > most:
+        found.sort(key=len, reverse=True)
+        last = found.pop()
+        same = [group for group in found if group[0].cutoff == last[0].cutoff]
+        if not same:
+            continue
+        smallest = min(same, key=len)
+        smallest += last
+    return found
+
+
+def _sentence(notes: Sequence[str]) -> str:
+    text = "; ".join(notes)
+    return text[:1].upper() + text[1:] + "."
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "example"
+
+
+def _renamed(cases: Sequence[TestCase]) -> list[TestCase]:
+    """Names made unique."""
+    seen: dict[str, int] = {}
+    found = []
+    for case in cases:
+        seen[case.name] = seen.get(case.name, 0) + 1
+        number = seen[case.name]
+        found.append(case if number == 1 else case.model_copy(update={"name": f"{case.name}_{number}"}))
+    return found

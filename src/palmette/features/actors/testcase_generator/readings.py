@@ -1,0 +1,95 @@
+"""Other readings of time: what the edges would be by the usual mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from palmette.features.frame import Frame
+from palmette.features.oracle.clock import MICROSECOND, window_start
+from palmette.features.oracle.reference import Known, Reference
+from palmette.features.oracle.states import Row, Times
+from palmette.features.spec.fsc import Lookup
+from palmette.features.spec.values import Window
+from palmette.features.spec.view import View, ViewFeature
+
+
+class _Inclusive(Reference):
+    """Rows exactly at the cut-off count, and what is known exactly then."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        return super().visible(rows, times, None if cutoff is None else cutoff + MICROSECOND)
+
+
+class _Exclusive(Reference):
+    """Rows exactly at the start of the window do not count."""
+
+    def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        return [row for row in super().within(rows, known, window, cutoff)
+                if start is None or known.times.event(row) != start]
+
+
+class _Future(Reference):
+    """There is no upper edge."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind != "event":
+            return super().visible(rows, times, cutoff)
+        return list(rows)
+
+
+class _WholeDays(Reference):
+    """Windows begin at a midnight of UTC."""
+
+    def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        if start is None or window.unit != "d":
+            return super().within(rows, known, window, cutoff)
+        start = start.replace(hour=0, minute=0, second=0, microsecond=0)
+        return [row for row in rows if (at := known.times.event(row)) is not None and at >= start]
+
+
+class _OldStates(Reference):
+    """A state is known a day late."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        late = times.table.kind in ("snapshot", "scd2") and cutoff is not None
+        return super().visible(rows, times, cutoff - timedelta(days=1) if late and cutoff else cutoff)
+
+
+class _AllStates(Reference):
+    """Every state that ever was, as if it were the state now."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind == "event":
+            return super().visible(rows, times, cutoff)
+        return list({tuple(row[key] for key in times.table.keys): row for row in rows}.values())
+
+
+@dataclass(frozen=True)
+class Reading:
+    what: str
+    reference: type[Reference]
+    events: bool
+    """About events, or about states."""
+
+    def evaluate(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame:
+        return self.reference(view, frames, as_of).output()
+
+    def concerns(self, view: View, feature: ViewFeature) -> bool:
+        if feature.source is not None:
+            return view.source(feature.source).is_event is self.events
+        return not self.events and isinstance(feature.computation, Lookup)
+
+
+READINGS = (
+    Reading("rows exactly at the cut-off count", _Inclusive, events=True),
+    Reading("rows exactly at the start of the window do not count", _Exclusive, events=True),
+    Reading("rows after the cut-off count", _Future, events=True),
+    Reading("windows begin at midnight", _WholeDays, events=True),
+    Reading("states that begin exactly at the cut-off count", _Inclusive, events=False),
+    Reading("states are a day old", _OldStates, events=False),
+    Reading("states are the latest there are", _AllStates, events=False),
+)
