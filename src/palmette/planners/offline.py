@@ -3,8 +3,7 @@
 After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
 violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
 instruction. When nobody is left the human is asked one precise question; without an answer the run stops and
-says what was tried. Without a failure the next actor is the first, in the order of the data,
-that is not fresh.
+says what was tried. Without a failure the next is the nearest actor that is not fresh.
 """
 
 from __future__ import annotations
@@ -37,10 +36,8 @@ class OfflinePlanner:
         wiring = situation.wiring
         if failure.key != wiring.key(name, wiring.present(name, situation.state.digests)):
             return False
-        upstream = [other for other in wiring.lineage(name) if name not in wiring.lineage(other)]
-        return situation.fresh.issuperset(upstream) and situation.state.pending.keys().isdisjoint(
-            wiring.lineage(name)
-        )
+        upstream = self._upstream(situation, name)
+        return situation.fresh.issuperset(upstream) and situation.state.pending.keys().isdisjoint(wiring.lineage(name))
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
         for suspect in (*situation.wiring.lineage(name), name):
@@ -54,9 +51,7 @@ class OfflinePlanner:
                 return self._send_back(situation, name, suspect, advice)
         return self._ask(situation, name, failure)
 
-    def _send_back(
-        self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]
-    ) -> Decision:
+    def _send_back(self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]) -> Decision:
         instruction = "\n".join(dict.fromkeys(advice.values()))
         found = "; ".join(dict.fromkeys(violation.message for violation in advice))
         diagnosis = f"{name} failed because of {suspect}: {found}"
@@ -68,9 +63,7 @@ class OfflinePlanner:
             for actor, code, subject in situation.state.sent_back
             if any((code, subject) == (v.code, v.subject) for v in failure.violations)
         )
-        what = (
-            "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason
-        )
+        what = "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason
         history = (
             f"Sent back without success: {', '.join(dict.fromkeys(tried))}."
             if tried
@@ -78,12 +71,8 @@ class OfflinePlanner:
         )
         answer = situation.state.answer
         if answer is None:
-            unsure = [
-                actor for actor in situation.wiring.lineage(name) if not situation.actors[actor].has_criterion
-            ]
-            look = (
-                f" Nothing measures the output of {', '.join(unsure)}: please look at it." if unsure else ""
-            )
+            unsure = [actor for actor in situation.wiring.lineage(name) if not situation.actors[actor].has_criterion]
+            look = f" Nothing measures the output of {', '.join(unsure)}: please look at it." if unsure else ""
             return Decision(
                 question=f"{name} failed: {what} {history}{look} What should {name} do differently? "
                 "(`actor: instruction` tells another one)",
@@ -97,22 +86,29 @@ class OfflinePlanner:
         return self._go(situation, target, instruction, "As the human answered.", failure.violations)
 
     def _advance(self, situation: Situation) -> Decision:
+        """To the nearest actor that is not fresh and depends on no other such one; ties by the order of the file."""
         stale = [name for name in self._wanted(situation) if name not in situation.fresh]
-        for name in stale:
-            if situation.way(name):
-                return self._go(situation, name)
-        if stale:
-            missing = {
-                artefact
-                for name in stale
-                for artefact in situation.wiring.missing(name, situation.state.digests)
-            }
-            return Decision(
-                STOP,
-                diagnosis=f"No permitted way leads to {', '.join(stale)}"
-                f"{f'; missing: {sorted(missing)}' if missing else ''}.",
-            )
-        return Decision(END, diagnosis="Everything that was invoked is fresh.")
+        if not stale:
+            return Decision(END, diagnosis="Everything that was invoked is fresh.")
+        ways = {name: way for name in stale if (way := situation.way(name))}
+        if not ways:
+            return self._stuck(situation, stale)
+        first = [name for name in ways if ways.keys().isdisjoint(self._upstream(situation, name))]
+        listed = list(situation.topology.actors)
+        nearest = min(first or ways, key=lambda name: (len(ways[name]), listed.index(name)))
+        return Decision(ways[nearest][0])
+
+    def _stuck(self, situation: Situation, stale: list[str]) -> Decision:
+        missing = sorted(
+            {artefact for name in stale for artefact in situation.wiring.missing(name, situation.state.digests)}
+        )
+        lacking = f"; missing: {', '.join(missing)}" if missing else ""
+        return Decision(STOP, diagnosis=f"No permitted way leads to {', '.join(stale)}{lacking}.")
+
+    def _upstream(self, situation: Situation, name: str) -> list[str]:
+        """The lineage of an actor, without those that it feeds in turn."""
+        wiring = situation.wiring
+        return [other for other in wiring.lineage(name) if name not in wiring.lineage(other)]
 
     def _go(
         self,

@@ -17,13 +17,9 @@ class SequentialPlanner:
             if state.actor(name).status == "failed":
                 failure = state.actor(name).failure
                 what = "; ".join(violation.message for violation in failure.violations) if failure else ""
-                return Decision(
-                    STOP, diagnosis=f"{name} failed, and a fixed order has no answer to that: {what}"
-                )
+                return Decision(STOP, diagnosis=f"{name} failed, and a fixed order has no answer to that: {what}")
             way = situation.way(name)
             if not way:
-                return Decision(
-                    STOP, diagnosis=f"{name} comes next in the file, but no permitted way leads to it."
-                )
+                return Decision(STOP, diagnosis=f"{name} comes next in the file, but no permitted way leads to it.")
             return Decision(way[0])
         return Decision(END)
