@@ -40,6 +40,8 @@ def test_zone_and_partitions_reach_the_session(harness: ConnectHarness, team: Pa
     script.write_text(
         "def build(spark, orders):\n"
         "    from pyspark.sql import functions as F\n"
+        "    spark.conf.set('spark.sql.optimizer.excludedRules', "
+        "'org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation')\n"
         "    placed = orders.select(F.spark_partition_id().alias('part'), F.hour('ts').alias('hour'))\n"
         "    return placed.agg(F.current_timezone().alias('zone'), "
         "F.count_distinct('part').alias('parts'), F.min('hour').alias('hour'))\n",

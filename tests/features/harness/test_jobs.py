@@ -18,7 +18,7 @@ class Ending:
         self.exit_code = exit_code
         self.runs = 0
 
-    def run(self, argv: Any, **_: Any) -> ExecutionResult:
+    def run(self, *_: Any, **__: Any) -> ExecutionResult:
         self.runs += 1
         return ExecutionResult(
             exit_code=self.exit_code, stdout="score: 100 %", stderr="no luck", seconds=0, ended="exited", isolation="x"
