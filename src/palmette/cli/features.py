@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import click
+from pydantic import JsonValue
 
 from palmette.cli.progress import Progress
 from palmette.cli.summary import feature_summary, print_feature_summary
@@ -13,12 +14,8 @@ from palmette.cli.summary import feature_summary, print_feature_summary
 
 @click.command()
 @click.argument("run_file", type=click.Path(path_type=Path))
-@click.option(
-    "--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's."
-)
-@click.option(
-    "--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's."
-)
+@click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
+@click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
 @click.option("--seed", type=int, help="Instead of the run file's.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 def features(run_file: Path, planner: str | None, human: str | None, seed: int | None, as_json: bool) -> None:
@@ -31,9 +28,9 @@ def features(run_file: Path, planner: str | None, human: str | None, seed: int |
 
     run_file = run_file.resolve()
     answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman())
-    arguments = {
+    arguments: dict[str, JsonValue] = {
         "run_file": str(run_file),
-        "answers": answers,
+        "answers": dict(answers),
         "planner": planner,
         "human": human,
         "seed": seed,

@@ -82,9 +82,7 @@ def print_feature_summary(summary: dict[str, Any]) -> None:
 def _steps(summary: dict[str, Any]) -> Any:
     from rich.table import Table
 
-    table = Table(
-        "step", "status", "calls", "failed attempts", "seconds", title="What was done", title_justify="left"
-    )
+    table = Table("step", "status", "calls", "failed attempts", "seconds", title="What was done", title_justify="left")
     for step in summary["steps"]:
         table.add_row(
             step["actor"],
@@ -94,9 +92,7 @@ def _steps(summary: dict[str, Any]) -> Any:
             f"{step['seconds']:.1f}",
         )
     table.add_section()
-    table.add_row(
-        "all", summary["status"], f"{summary['planner_steps']} decisions", "", f"{summary['seconds']:.1f}"
-    )
+    table.add_row("all", summary["status"], f"{summary['planner_steps']} decisions", "", f"{summary['seconds']:.1f}")
     return table
 
 
@@ -105,23 +101,25 @@ def _checks(summary: dict[str, Any]) -> Any:
 
     table = Table("", "check", "what was measured", "seconds", title="What was checked", title_justify="left")
     for check in summary["checks"]:
-        table.add_row(
-            _MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}"
-        )
+        table.add_row(_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
     return table
 
 
 def _closing(summary: dict[str, Any]) -> str:
     run, made = summary["run"], summary["pull_request"]
     if made is None:
+        what = (
+            f"[bold]Stopped:[/] {_plain(summary['reason'])}"
+            if summary["status"] != "finished"
+            else "[bold]Finished.[/]"
+        )
         return (
-            f"[bold]Stopped:[/] {_plain(summary['reason'])}\n\nThe run lies in {summary['folder']}\n"
-            f"Look:   palmette show {run}\nGo on:  palmette resume {run}   (after mending the cause, or editing an artefact)"
+            f"{what}\n\nThe run lies in {summary['folder']}\n"
+            f"  look   palmette show {run}\n"
+            f"  go on  palmette resume {run}   (after mending the cause, or editing an artefact)"
         )
     files = "\n".join(f"  {path}" for path in made["files"])
-    where = made["url"] or (
-        f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed"
-    )
+    where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
     repository, branch = made["repository"], made["branch"]
     return (
         f"[bold]Pull request:[/] branch {branch} into {made['base']} of {repository} ({where})\n{files}\n"

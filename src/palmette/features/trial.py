@@ -78,9 +78,7 @@ class Trial:
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
         """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
         document = yaml.safe_load(config.file.text)
-        samples = {
-            f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample
-        }
+        samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
         for fact, path in {**samples, "output": str(output)}.items():
             if fact in config.places:
                 *parents, last = config.places[fact]
@@ -126,14 +124,10 @@ class Trial:
         if self.view.partition and len(last) > 1:
             written = {row[self.view.partition] for row in frame.rows}
             if len(written) < len(last) and _rows_for(frame, last[0]) == 0 and frame.rows:
-                return frame, violation(
-                    "partition-lost", "Writing one partition removed the one written before it."
-                )
+                return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
         return frame, []
 
-    def _compare(
-        self, frame: Frame, script: Script, last: tuple[datetime | None, ...]
-    ) -> tuple[str, list[Violation]]:
+    def _compare(self, frame: Frame, script: Script, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
         """Against the oracle, where the sample is small enough for brute force."""
         frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
         if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
@@ -154,15 +148,12 @@ class Trial:
         ]
         return f"equal to the oracle on {len(wanted.rows)} rows", violations if found else []
 
-    def _result(
-        self, frame: Frame | None, violations: list[Violation], detail: str, started: float
-    ) -> TrialResult:
-        status = "failed" if violations else "passed"
+    def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()
         preview = json.dumps([encode_row(self.view.output, row) for row in rows]) if rows else ""
         measurement = Measurement(
             name="sample run",
-            status=status,
+            status="failed" if violations else "passed",
             detail=detail,
             evidence=preview,
             seconds=time.monotonic() - started,
@@ -182,9 +173,7 @@ def _read_output(output: Path, view: View, format_: str) -> pa.Table:
     partitioning = None
     if view.partition:
         partitioning = ds.partitioning(pa.schema([schema.field(view.partition)]), flavor="hive")
-    table = ds.dataset(
-        output, format=format_, partitioning=partitioning, exclude_invalid_files=True
-    ).to_table()
+    table = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True).to_table()
     if sorted(table.column_names) != sorted(schema.names):
         raise KeyError(f"columns {table.column_names} instead of {schema.names}")
     return table.select(schema.names).cast(schema)

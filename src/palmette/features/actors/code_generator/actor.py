@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, BaseActor, Context, Verdict, Violation
 from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
 from palmette.features.checks import OWNERS, run_checks
 from palmette.features.checks.base import Subject
+from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
 
 
-class Input(Model):
+class ScriptInput(Model):
     request: Request
     config: Config
     template: Template
@@ -28,14 +31,14 @@ class CodeGenerator(BaseActor):
     name = "code_generator"
     description = "Writes the PySpark script of the feature view, runs it on sample data and checks it."
     produces = "script"
-    Input = Input
+    Input = ScriptInput
     Output = Script
     has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench) -> None:
         self.view, self.workbench = view, workbench
 
-    def run(self, input: Input, context: Context) -> Attempt[Script]:
+    def run(self, input: ScriptInput, context: Context) -> Attempt[Script]:
         written = draft(self.view, input.template, input.config, input.utilities, context.attempts)
         if written is None:
             return Attempt(
@@ -45,14 +48,10 @@ class CodeGenerator(BaseActor):
                 violations=context.attempts[-1].violations,
             )
         conventions = input.template.conventions
-        file = self.workbench.formatted(
-            input.template.file.model_copy(update={"text": written.text}), conventions
-        )
-        return Attempt(
-            Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix
-        )
+        file = self.workbench.formatted(input.template.file.model_copy(update={"text": written.text}), conventions)
+        return Attempt(Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix)
 
-    def check(self, input: Input, output: Script, context: Context) -> Verdict:
+    def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
         bench, conventions = self.workbench, input.template.conventions
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
@@ -71,8 +70,26 @@ class CodeGenerator(BaseActor):
             python_path=bench.python_path(root),
             seed=context.seed,
         )
-        verdict = run_checks(subject, progress=context.progress)
-        return verdict.model_copy(update={"measurements": (trial.measurement, *verdict.measurements)})
+        verdicts = self._verdicts(subject, context)
+        return Verdict(
+            ok=all(verdict.ok for verdict in verdicts),
+            violations=tuple(item for verdict in verdicts for item in verdict.violations),
+            measurements=(trial.measurement, *(item for verdict in verdicts for item in verdict.measurements)),
+        )
+
+    def _verdicts(self, subject: Subject, context: Context) -> tuple[Verdict, Verdict]:
+        """Of the checks, and of the team's whole suite, which needs a Spark of its own and so runs beside them."""
+        suite = TeamSuiteCheck(
+            sandbox=self.workbench.sandbox,
+            environment=self.workbench.environment(subject.root),
+            scratch=context.workspace,
+            command=self.workbench.run.repository.test_command,
+        )
+        with ThreadPoolExecutor(1) as beside:
+            team = beside.submit(run_checks, subject, [suite])
+            checks = run_checks(subject, progress=context.progress)
+            context.progress("waiting for the team's test suite")
+            return checks, team.result()
 
     def implicated(self, violation: Violation, output: Script) -> str | None:
         if OWNERS.get(violation.code) != self.name:

@@ -22,7 +22,7 @@ class Draft(NamedTuple):
 def draft(
     view: View, template: Template, config: Config, utilities: Utilities, attempts: tuple[PastAttempt, ...]
 ) -> Draft | None:
-    """The script; after a failure of its own without the repository's utilities; then None: nothing else could differ."""
+    """The script; after a failure of its own without the repository's utilities; then None: no other is possible."""
     if not attempts:
         return Draft(write_script(view, template, config, utilities))
     if len(attempts) > 1 or not utilities.chosen or not _own_fault(attempts[0]):

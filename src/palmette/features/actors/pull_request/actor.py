@@ -11,7 +11,7 @@ from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 
 
-class Input(Model):
+class PullRequestInput(Model):
     request: Request
     config: Config
     template: Template
@@ -28,14 +28,14 @@ class PullRequest(BaseActor):
         "Commits configuration, script and tests on a branch of the repository and opens the pull request."
     )
     produces = "pull_request"
-    Input = Input
+    Input = PullRequestInput
     Output = Delivery
     has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench) -> None:
         self.view, self.workbench = view, workbench
 
-    def run(self, input: Input, context: Context) -> Attempt[Delivery]:
+    def run(self, input: PullRequestInput, context: Context) -> Attempt[Delivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
         files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
         worktree = Worktree.open(
@@ -75,7 +75,7 @@ class PullRequest(BaseActor):
             )
         )
 
-    def check(self, input: Input, output: Delivery, context: Context) -> Verdict:
+    def check(self, input: PullRequestInput, output: Delivery, context: Context) -> Verdict:
         """The branch holds exactly the files that passed the checks."""
         return Verdict.of(
             [
