@@ -37,7 +37,7 @@ def example(path: str) -> ModuleType:
 own = example("own_actor/own_actors.py")
 
 CASES = [
-    ActorCase("split_notes", own.SplitNotes, lambda Input: Input(text="- one\n- two\n")),
-    ActorCase("choose_entries", own.ChooseEntries, lambda Input: Input(notes=own.Notes(entries=("one", "two")))),
-    ActorCase("write_digest", own.WriteDigest, lambda Input: Input(chosen=own.Chosen(entries=("one",)))),
+    ActorCase("split_notes", own.SplitNotes, lambda model: model(text="- one\n- two\n")),
+    ActorCase("choose_entries", own.ChooseEntries, lambda model: model(notes=own.Notes(entries=("one", "two")))),
+    ActorCase("write_digest", own.WriteDigest, lambda model: model(chosen=own.Chosen(entries=("one",)))),
 ]

@@ -36,15 +36,18 @@ def test_a_class_says_what_it_is_without_an_instance(name: str, cls: Any) -> Non
     for model in (cls.Input, cls.Output):
         assert issubclass(model, BaseModel)
         assert model.model_config.get("frozen"), f"{model.__name__} is not frozen"
-    assert not cls.has_criterion or (cls.check.__doc__ or "").strip(), "the docstring of check is the criterion in words"
+    assert not cls.has_criterion or (cls.check.__doc__ or "").strip(), (
+        "the docstring of check is the criterion in words"
+    )
 
 
 def test_it_is_an_actor(case: ActorCase) -> None:
     assert isinstance(case.make(), Actor)
 
 
-def test_the_same_input_gives_the_same_output_and_survives_the_store(case: ActorCase, context: Context,
-                                                                     tmp_path: Path) -> None:
+def test_the_same_input_gives_the_same_output_and_survives_the_store(
+    case: ActorCase, context: Context, tmp_path: Path
+) -> None:
     store = ArtefactStore(tmp_path / "store")
     actor = case.make()
     given = case.input(actor.Input)

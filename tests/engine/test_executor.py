@@ -136,9 +136,7 @@ def test_without_help_the_run_stops_and_says_what_was_tried(tmp_path: Path) -> N
     toys = [Stubborn("a"), Toy("b", ["a"], strict=True)]
     result = run_topology(chain(*toys), tmp_path / "run")
     assert (
-        result.status == "stopped"
-        and "b failed" in result.reason
-        and "Sent back without success: a" in result.reason
+        result.status == "stopped" and "b failed" in result.reason and "Sent back without success: a" in result.reason
     )
     assert toys[0].runs == ["", "mend a"] and len(toys[1].runs) == 2, "the same is not tried again"
     with pytest.raises(RunStopped, match="can be resumed"):
@@ -167,9 +165,7 @@ def test_the_human_may_tell_another_actor(tmp_path: Path) -> None:
         (Budget(money=0.5), "0.5 money"),
     ],
 )
-def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(
-    tmp_path: Path, budget: Budget, limit: str
-) -> None:
+def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(tmp_path: Path, budget: Budget, limit: str) -> None:
     toys = [Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True)]
     spent = iter(range(0, 1000, 5))
 
@@ -232,9 +228,7 @@ def test_ctrl_c_leaves_a_run_that_can_be_resumed_and_closes_the_setup(tmp_path: 
 
     closed: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        run_topology(
-            chain(Interrupted("a", strict=True), close=lambda: closed.append("closed")), tmp_path / "run"
-        )
+        run_topology(chain(Interrupted("a", strict=True), close=lambda: closed.append("closed")), tmp_path / "run")
     assert closed == ["closed"]
     assert resume_run(tmp_path / "run", setup=chain(Toy("a", strict=True))).status == "finished"
 
@@ -279,9 +273,7 @@ def test_actors_see_the_verdicts_of_others_and_can_ask(tmp_path: Path) -> None:
 
     toy, human = Curious("b", ["a"], strict=True), ScriptedHuman(["that"])
     run_topology(chain(Toy("a"), toy, human=human), tmp_path / "run")
-    assert toy.runs == ["['a'] that that"] and human.questions == ["which?"], (
-        "an answered question is not asked again"
-    )
+    assert toy.runs == ["['a'] that that"] and human.questions == ["which?"], "an answered question is not asked again"
 
 
 def test_state_is_the_fold_of_the_journal(tmp_path: Path) -> None:

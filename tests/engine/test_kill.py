@@ -45,7 +45,7 @@ def in_child(work: Callable[[], object]) -> int:
         try:
             work()
             status = 0
-        except BaseException:
+        except Exception:  # noqa: BLE001 - the child's own end
             traceback.print_exc()
         finally:
             os._exit(status)

@@ -55,8 +55,7 @@ class Shape:
     def setup(self, planner: Planner) -> Setup:
         toys = self.toys()
         nodes = {
-            toy.name: Node(next=tuple(f"a{b}" for a, b in sorted(self.edges) if f"a{a}" == toy.name))
-            for toy in toys
+            toy.name: Node(next=tuple(f"a{b}" for a, b in sorted(self.edges) if f"a{a}" == toy.name)) for toy in toys
         }
         topology = Topology(
             topology="random",
@@ -79,12 +78,10 @@ def shapes(draw: st.DrawFn) -> Shape:
     backbone = {(index, index + 1) for index in range(size - 1)}
     extra = draw(st.sets(st.tuples(indices, indices), max_size=6))
     needs = tuple(
-        draw(st.frozensets(st.integers(0, index - 1), max_size=3)) if index else frozenset()
-        for index in range(size)
+        draw(st.frozensets(st.integers(0, index - 1), max_size=3)) if index else frozenset() for index in range(size)
     )
     wants = tuple(
-        draw(st.frozensets(st.integers(0, index - 1), max_size=1)) if index else frozenset()
-        for index in range(size)
+        draw(st.frozensets(st.integers(0, index - 1), max_size=1)) if index else frozenset() for index in range(size)
     )
     return Shape(
         edges=frozenset(backbone | {(a, b) for a, b in extra if a != b}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def part(maker: str, of: Iterable[Part] = (), faults: Iterable[str] = ()) -> Par
 
 
 class Toy(BaseActor):
-    """Makes the part of its name; with a fault until it is instructed; `strict` ones find the faults in their output."""
+    """Makes the part of its name, with a fault until it is instructed; a strict one finds faults."""
 
     description = "A toy."
     Output = Part
@@ -128,12 +129,10 @@ class Gather(Toy):
         return Attempt(part(self.name, parts))
 
 
-def chain(
-    *toys: Toy, planner: Planner | None = None, nodes: dict[str, Node] | None = None, **options: Any
-) -> Setup:
+def chain(*toys: Toy, planner: Planner | None = None, nodes: dict[str, Node] | None = None, **options: Any) -> Setup:
     """A setup in which each toy may follow the one before; the first is the start, the last the end."""
     names = [toy.name for toy in toys]
-    following = {name: Node(next=(after,)) for name, after in zip(names, names[1:], strict=False)}
+    following = {name: Node(next=(after,)) for name, after in pairwise(names)}
     nodes = {name: following.get(name, Node()) for name in names} | (nodes or {})
     given = options.pop("given", {})
     topology = Topology(topology="toy", start=(names[0],), end=(names[-1],), given=tuple(given), actors=nodes)

@@ -12,22 +12,50 @@ sys.path.append(str(Path(__file__).parents[1] / "engine"))
 
 from toys import Toy
 
-from palmette.engine import Context, Node, ScriptedHuman, Setup, Topology, Verdict, Violation, read_journal, run_topology
+from palmette.engine import (
+    Context,
+    Node,
+    ScriptedHuman,
+    Setup,
+    Topology,
+    Verdict,
+    Violation,
+    read_journal,
+    run_topology,
+)
 from palmette.planners.offline import OfflinePlanner
 
 EDGES = {
-    "config": ("utils", "template"), "utils": ("template",), "template": ("utils", "cases"), "cases": ("tests", "code"),
-    "tests": ("code",), "code": ("cases", "template", "deliver"), "deliver": (),
+    "config": ("utils", "template"),
+    "utils": ("template",),
+    "template": ("utils", "cases"),
+    "cases": ("tests", "code"),
+    "tests": ("code",),
+    "code": ("cases", "template", "deliver"),
+    "deliver": (),
 }
-NEEDS = {"config": [], "utils": [], "template": ["config"], "cases": [], "tests": ["cases"],
-         "code": ["template", "utils", "config", "tests"], "deliver": ["code", "tests"]}
+NEEDS = {
+    "config": [],
+    "utils": [],
+    "template": ["config"],
+    "cases": [],
+    "tests": ["cases"],
+    "code": ["template", "utils", "config", "tests"],
+    "deliver": ["code", "tests"],
+}
 
 
 def published(faulty: str = "", human: ScriptedHuman | None = None) -> Setup:
-    toys: dict[str, Toy] = {name: Toy(name, needs, faulty=name == faulty, strict=name in {"code", "deliver"})
-                            for name, needs in NEEDS.items()}
-    topology = Topology(topology="published", start=("config", "tests"), end=("deliver",),
-                        actors={name: Node(next=following) for name, following in EDGES.items()})
+    toys: dict[str, Toy] = {
+        name: Toy(name, needs, faulty=name == faulty, strict=name in {"code", "deliver"})
+        for name, needs in NEEDS.items()
+    }
+    topology = Topology(
+        topology="published",
+        start=("config", "tests"),
+        end=("deliver",),
+        actors={name: Node(next=following) for name, following in EDGES.items()},
+    )
     return Setup(topology=topology, actors=toys, planner=OfflinePlanner(), human=human or ScriptedHuman())
 
 
@@ -40,22 +68,27 @@ def test_without_a_fault_everyone_runs_once(tmp_path: Path) -> None:
     assert walked(tmp_path) == ["config", "utils", "template", "cases", "tests", "code", "deliver", "END"]
 
 
-@pytest.mark.parametrize(("faulty", "again", "way"), [
-    ("config", {"config", "template", "code"}, ["config", "template", "cases", "code"]),
-    ("utils", {"utils", "code"}, ["template", "utils", "tests", "code"]),
-    ("template", {"template", "code"}, ["template", "cases", "code"]),
-    ("cases", {"cases", "tests", "code"}, ["cases", "tests", "code"]),
-    ("tests", {"tests", "code"}, ["tests", "code"]),
-    ("code", {"code"}, ["cases", "code"])])
-def test_a_fault_is_mended_where_it_lies_along_permitted_edges(tmp_path: Path, faulty: str, again: set[str],
-                                                               way: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("faulty", "again", "way"),
+    [
+        ("config", {"config", "template", "code"}, ["config", "template", "cases", "code"]),
+        ("utils", {"utils", "code"}, ["template", "utils", "tests", "code"]),
+        ("template", {"template", "code"}, ["template", "cases", "code"]),
+        ("cases", {"cases", "tests", "code"}, ["cases", "tests", "code"]),
+        ("tests", {"tests", "code"}, ["tests", "code"]),
+        ("code", {"code"}, ["cases", "code"]),
+    ],
+)
+def test_a_fault_is_mended_where_it_lies_along_permitted_edges(
+    tmp_path: Path, faulty: str, again: set[str], way: list[str]
+) -> None:
     setup = published(faulty)
     result = run_topology(setup, tmp_path)
     assert result.status == "finished"
     assert {name for name in NEEDS if result.state.actor(name).invocations > 1} == again
     steps = walked(tmp_path)
     first_failure = steps.index("code")
-    assert steps[first_failure + 1:] == [*way, "deliver", "END"]
+    assert steps[first_failure + 1 :] == [*way, "deliver", "END"]
 
 
 def test_a_violation_that_comes_back_goes_to_the_next_suspect(tmp_path: Path) -> None:
@@ -68,12 +101,19 @@ def test_a_violation_that_comes_back_goes_to_the_next_suspect(tmp_path: Path) ->
             return Verdict.of([Violation(code="wrong", message="It is wrong.", subject="x")])
 
     toys = {"a": Suspect("a"), "b": Suspect("b", ["a"]), "c": Judge("c", ["b"], strict=True)}
-    topology = Topology(topology="suspects", start=("a",), end=("c",), actors={
-        "a": Node(next=("b",)), "b": Node(next=("c",)), "c": Node(next=("b",))})
+    topology = Topology(
+        topology="suspects",
+        start=("a",),
+        end=("c",),
+        actors={"a": Node(next=("b",)), "b": Node(next=("c",)), "c": Node(next=("b",))},
+    )
     human = ScriptedHuman()
     result = run_topology(Setup(topology=topology, actors=toys, planner=OfflinePlanner(), human=human), tmp_path)
-    back = [entry.event.target for entry in read_journal(tmp_path)
-            if entry.event.kind == "decided" and entry.event.instruction]
+    back = [
+        entry.event.target
+        for entry in read_journal(tmp_path)
+        if entry.event.kind == "decided" and entry.event.instruction
+    ]
     assert back == ["a", "b"] and result.status == "stopped"
     assert "c failed: It is wrong. [wrong] Sent back without success: a, b." in human.questions[0]
     assert "Sent back without success: a, b." in result.reason

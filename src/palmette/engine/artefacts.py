@@ -204,14 +204,7 @@ def _inside(location: str, key: str | int) -> str:
 def _guard(path: str) -> None:
     """Refuses a path that would leave its artefact's folder."""
     pure = PurePosixPath(path)
-    if (
-        not path
-        or pure.is_absolute()
-        or ".." in pure.parts
-        or "\\" in path
-        or "\0" in path
-        or str(pure) == "."
-    ):
+    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) == ".":
         raise DeveloperError(
             f"A text file of an artefact has the path {path!r}.",
             "Give a path relative to the repository, with forward slashes and without '..'.",

@@ -54,9 +54,7 @@ def draw_mermaid(topology: Topology, criteria: dict[str, str]) -> str:
         words = criteria.get(name, "").replace('"', "'")
         lines.append(f'  {name}["{name}{f"<br/><small>{words}</small>" if words else ""}"]')
     lines += [f"  START --> {name}" for name in topology.start]
-    lines += [
-        f"  {name} --> {following}" for name, node in topology.actors.items() for following in node.next
-    ]
+    lines += [f"  {name} --> {following}" for name, node in topology.actors.items() for following in node.next]
     lines += [f"  {name} --> END" for name in topology.end]
     return "\n".join(lines) + "\n"
 
@@ -73,9 +71,7 @@ def draw_svg(topology: Topology, criteria: dict[str, str]) -> str:
     """The topology as an SVG document of its own."""
     rows = _rows(topology)
     widest = max(len(row) for row in rows)
-    lanes = sum(
-        1 for name, node in topology.actors.items() for other in node.next if _skips(rows, name, other)
-    )
+    lanes = sum(1 for name, node in topology.actors.items() for other in node.next if _skips(rows, name, other))
     left = 24.0
     inner = widest * WIDTH + (widest - 1) * GAP
     places = {}
@@ -89,9 +85,7 @@ def draw_svg(topology: Topology, criteria: dict[str, str]) -> str:
         *_edges(topology, places, left + inner),
         *_marks(topology, places, left + inner / 2, height - 24),
     ]
-    parts += [
-        part for name, place in places.items() for part in _box(topology, name, place, criteria.get(name, ""))
-    ]
+    parts += [part for name, place in places.items() for part in _box(topology, name, place, criteria.get(name, ""))]
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
@@ -203,9 +197,7 @@ def _marks(topology: Topology, places: dict[str, _Place], middle: float, bottom:
         place = places[name]
         x = place.x + WIDTH / 2
         if place.row == 0:
-            parts.append(
-                f'<path class="edge entry" marker-end="url(#in)" d="M{middle:g} 33L{x:g} {place.y:g}"/>'
-            )
+            parts.append(f'<path class="edge entry" marker-end="url(#in)" d="M{middle:g} 33L{x:g} {place.y:g}"/>')
         else:
             y = place.y + HEIGHT / 2
             parts += [

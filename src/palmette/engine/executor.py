@@ -145,11 +145,7 @@ class Executor:
 
     def _unmet(self, state: RunState, fresh: frozenset[str]) -> str | None:
         """Why the run may not end yet; None when it may."""
-        stale = [
-            name
-            for name in self._setup.topology.actors
-            if state.actor(name).invocations and name not in fresh
-        ]
+        stale = [name for name in self._setup.topology.actors if state.actor(name).invocations and name not in fresh]
         if stale:
             return f"{', '.join(stale)} did not meet the criterion with the current inputs."
         if not fresh.intersection(self._setup.topology.end):
@@ -180,8 +176,7 @@ class Executor:
         refusals = self._recorder.state.refusals
         if len(refusals) >= MAX_REFUSALS:
             raise RunStopped(
-                f"The planner made {len(refusals)} decisions in a row that are not permitted; "
-                f"the last: {reason}",
+                f"The planner made {len(refusals)} decisions in a row that are not permitted; the last: {reason}",
                 code="planner-refused",
             )
 
@@ -208,9 +203,7 @@ class Executor:
         try:
             if self._setup.topology.actors[producer].fan_out:
                 return (
-                    [plain(self._invoker.output(producer, one)) for one in value]
-                    if isinstance(value, list)
-                    else value
+                    [plain(self._invoker.output(producer, one)) for one in value] if isinstance(value, list) else value
                 )
             return self._invoker.output(producer, value)
         except ValidationError as error:
@@ -221,9 +214,7 @@ class Executor:
         if producer and self._is_fresh(producer, self._recorder.state):
             verdict = self._invoker.recheck(producer, self._store.get(digest))
             if not verdict.ok:
-                reasons = "\n".join(
-                    f"  {violation.code}: {violation.message}" for violation in verdict.violations
-                )
+                reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
                 raise RunError(
                     f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
                     f"Mend it in {str(self._store.views / name)!r} and resume.",

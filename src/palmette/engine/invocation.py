@@ -68,9 +68,7 @@ class _Outcome:
 class Invoker:
     """Runs actors for the executor."""
 
-    def __init__(
-        self, setup: Setup, wiring: Wiring, store: ArtefactStore, recorder: Recorder, folder: Path
-    ) -> None:
+    def __init__(self, setup: Setup, wiring: Wiring, store: ArtefactStore, recorder: Recorder, folder: Path) -> None:
         self._setup, self._wiring, self._store, self._recorder = setup, wiring, store, recorder
         self._work = folder / "work"
 
@@ -124,9 +122,7 @@ class Invoker:
             return Verdict.of([Violation(code="wrong-length", message=message)])
         return _together(
             [
-                self._actor(name).check(
-                    self._input(name, inputs, item), self.output(name, output), self._context(name)
-                )
+                self._actor(name).check(self._input(name, inputs, item), self.output(name, output), self._context(name))
                 for item, output in zip(items, outputs, strict=True)
             ]
         )
@@ -138,11 +134,7 @@ class Invoker:
     def _fan_out(self, name: str, inputs: Mapping[str, str], order: Instruction) -> Done | _Failure:
         items = self._items(name, inputs)
         fan_out = self._setup.topology.actors[name].fan_out
-        rest = {
-            artefact: digest
-            for artefact, digest in inputs.items()
-            if fan_out and artefact != fan_out.artefact
-        }
+        rest = {artefact: digest for artefact, digest in inputs.items() if fan_out and artefact != fan_out.artefact}
 
         def attempts(index: int) -> Done | _Failure:
             key = self._wiring.key(name, {**rest, "": canonical(items[index])})
@@ -226,9 +218,7 @@ class Invoker:
             if digest is None or _gives_up(attempt):
                 violations = attempt.violations or (_gave_up(task.name, attempt),)
                 return _Outcome(attempt, Verdict(ok=False, violations=violations), digest, hands_over=True)
-            if (
-                digest in refused
-            ):  # the same again: measuring it again, or trying once more, would bring nothing
+            if digest in refused:  # the same again: measuring it again, or trying once more, would bring nothing
                 return _Outcome(attempt, refused[digest], digest, hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
             return _Outcome(attempt, self._actor(task.name).check(task.input, stored, context), digest)

@@ -46,9 +46,7 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock_file = _lock(folder)
         self._guard = threading.Lock()
-        self._connection = sqlite3.connect(
-            folder / NAME, isolation_level=None, timeout=10, check_same_thread=False
-        )
+        self._connection = sqlite3.connect(folder / NAME, isolation_level=None, timeout=10, check_same_thread=False)
         self._connection.execute("PRAGMA journal_mode=WAL")
         _check_version(self._connection, folder)
         self._connection.execute(

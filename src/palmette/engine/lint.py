@@ -50,9 +50,7 @@ def lint(document: Located[Topology]) -> list[Problem]:
     if not problems:
         wiring = Wiring(document.value, actors)
         problems += _unreachable(document) + _dead_ends(document)
-        problems += [
-            problem for name in document.value.actors for problem in _actor(document, name, actors, wiring)
-        ]
+        problems += [problem for name in document.value.actors for problem in _actor(document, name, actors, wiring)]
         problems += _same_artefact(document, actors)
         if not problems:
             problems += _never_ready(document, wiring)
@@ -69,9 +67,7 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Pr
             actors[name] = load("actor", use, Path(document.file).parent)
         except UserError as error:
             problems.append(
-                document.problem(
-                    error.code, error.message, error.remedy, field=f"actors.{name}.use", value=use
-                )
+                document.problem(error.code, error.message, error.remedy, field=f"actors.{name}.use", value=use)
             )
     return actors, problems
 
@@ -135,12 +131,12 @@ def _dead_ends(document: Located[Topology]) -> list[Problem]:
     ]
 
 
-def _actor(
-    document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring
-) -> Iterator[Problem]:
+def _actor(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Problem]:
     topology, node, actor = document.value, document.value.actors[name], actors[name]
     produced = sorted({*wiring.producer, *topology.given})
     for field, artefact in wiring.required[name].items():
+        if node.fan_out and field == node.fan_out.field:
+            continue
         if artefact not in produced or wiring.producer.get(artefact) == name:
             yield document.problem(
                 "missing-input",
@@ -173,9 +169,7 @@ def _actor(
         )
 
 
-def _fan_out(
-    document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring
-) -> Iterator[Problem]:
+def _fan_out(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Problem]:
     fan_out = document.value.actors[name].fan_out
     assert fan_out is not None
     where = f"actors.{name}.for_each"
@@ -241,10 +235,7 @@ def _never_ready(document: Located[Topology], wiring: Wiring) -> list[Problem]:
         found = {
             name
             for name in open_to
-            if all(
-                wiring.producer.get(artefact, "") in {*walked, ""}
-                for artefact in wiring.required[name].values()
-            )
+            if all(wiring.producer.get(artefact, "") in {*walked, ""} for artefact in wiring.required[name].values())
         }
         if not found:
             break

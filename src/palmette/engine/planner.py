@@ -53,9 +53,7 @@ class Situation:
 
         On the way every actor has its inputs: they exist now, or somebody passed before makes them.
         """
-        lacking = {
-            name: frozenset(self.wiring.missing(name, self.state.digests)) for name in self.topology.actors
-        }
+        lacking = {name: frozenset(self.wiring.missing(name, self.state.digests)) for name in self.topology.actors}
         ways: deque[tuple[str, ...]] = deque([()])
         seen: set[tuple[str, frozenset[str]]] = set()
         while ways:

@@ -74,9 +74,7 @@ def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
     )
 
 
-def create(
-    kind: Kind, name: str, services: Mapping[str, object] | None = None, folder: Path | None = None
-) -> Any:
+def create(kind: Kind, name: str, services: Mapping[str, object] | None = None, folder: Path | None = None) -> Any:
     """Makes a plug-in; its constructor's parameters are filled by name from `services`."""
     plugin = load(kind, name, folder)
     services = services or {}

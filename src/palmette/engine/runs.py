@@ -44,9 +44,7 @@ def run_environment(
 ) -> RunResult:
     """Opens a registered environment and runs it; `resume_run` can open it again from the journal."""
     setup = _open(name, dict(arguments))
-    return run_topology(
-        setup, folder or new_run_folder(name), observer, environment=name, arguments=arguments
-    )
+    return run_topology(setup, folder or new_run_folder(name), observer, environment=name, arguments=arguments)
 
 
 def run_topology(
@@ -95,9 +93,7 @@ def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | No
     """
     header = run_state(folder).header
     if header is None:
-        raise RunError(
-            f"The run in {str(folder)!r} was cut off before it began.", "Start it anew.", code="empty-run"
-        )
+        raise RunError(f"The run in {str(folder)!r} was cut off before it began.", "Start it anew.", code="empty-run")
     if is_running(folder):
         with Journal(folder):  # raises the error that names the process
             pass
@@ -196,11 +192,7 @@ def find_run(id: str) -> Path:
     if len(found) == 1:
         return found[0].folder
     hint = nearest(id, [run.id for run in runs])
-    what = (
-        f"{len(found)} runs begin with {id!r}"
-        if found
-        else f"There is no run {id!r} in {str(runs_folder())!r}"
-    )
+    what = f"{len(found)} runs begin with {id!r}" if found else f"There is no run {id!r} in {str(runs_folder())!r}"
     raise RunError(
         f"{what}.{f' Did you mean {hint!r}?' if hint else ''}",
         "`palmette runs` lists the runs.",

@@ -43,9 +43,7 @@ class Budget(Model):
             ("tokens", spent.spend.tokens, self.tokens),
             ("money", spent.spend.money, self.money),
         )
-        return next(
-            (f"{limit:g} {name}" for name, used, limit in limits if limit is not None and used >= limit), ""
-        )
+        return next((f"{limit:g} {name}" for name, used, limit in limits if limit is not None and used >= limit), "")
 
 
 class Observer(Protocol):

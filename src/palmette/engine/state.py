@@ -190,14 +190,10 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
         case e.ActorFailed():
             failure = Failure(event.key, event.violations, event.reason)
             actor = replace(state.actor(event.actor), status="failed", failure=failure)
-            return replace(
-                _carried_out(_update(state, event.actor, actor), event.actor), position=event.actor
-            )
+            return replace(_carried_out(_update(state, event.actor, actor), event.actor), position=event.actor)
         case e.ActorReused():
             actor = state.actor(event.actor)
-            return replace(
-                _update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), position=event.actor
-            )
+            return replace(_update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), position=event.actor)
         case e.HumanAnswered():
             if event.by == "planner":
                 return replace(state, answer=event)
@@ -230,9 +226,7 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
 def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
     number = state.artefacts[event.artefact].number + 1 if event.artefact in state.artefacts else 1
     version = Version(event.digest, number, event.by)
-    state = replace(
-        state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset(), answer=None
-    )
+    state = replace(state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset(), answer=None)
     if event.by == "environment":
         state = replace(state, supplied={**state.supplied, event.artefact: event.digest})
     if event.verdict:
@@ -242,9 +236,7 @@ def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
 
 def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
     actor = state.actor(event.actor)
-    past = PastAttempt(
-        number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations
-    )
+    past = PastAttempt(number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations)
     actor = replace(
         actor, attempts=(*actor.attempts, past), refused=event.output, seconds=actor.seconds + event.seconds
     )
@@ -274,9 +266,7 @@ def _carried_out(state: RunState, actor: str) -> RunState:
 
 
 def _step(state: RunState) -> RunState:
-    return replace(
-        state, decisions=state.decisions + 1, spent=replace(state.spent, steps=state.spent.steps + 1)
-    )
+    return replace(state, decisions=state.decisions + 1, spent=replace(state.spent, steps=state.spent.steps + 1))
 
 
 def _spent(state: RunState, spend: e.Spend) -> RunState:

@@ -22,9 +22,7 @@ class Wiring:
 
     def __init__(self, topology: Topology, actors: Mapping[str, Actor]) -> None:
         self.topology = topology
-        self.producer = {
-            actors[name].produces: name for name in reversed(list(topology.actors)) if name in actors
-        }
+        self.producer = {actors[name].produces: name for name in reversed(list(topology.actors)) if name in actors}
         self.required: dict[str, dict[str, str]] = {}
         """By actor: input field to the name of the artefact that must fill it."""
         self.optional: dict[str, dict[str, str]] = {}
@@ -63,9 +61,7 @@ class Wiring:
     def key(self, actor: str, inputs: Mapping[str, str]) -> str:
         """Digest of everything that an invocation depends on: class, parameters, fan-out and inputs."""
         node = self.topology.actors[actor]
-        text = json.dumps(
-            [self.topology.use(actor), node.parameters, node.for_each, dict(inputs)], sort_keys=True
-        )
+        text = json.dumps([self.topology.use(actor), node.parameters, node.for_each, dict(inputs)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def lineage(self, actor: str) -> tuple[str, ...]:
@@ -99,9 +95,7 @@ class Wiring:
             for producer in self._required_producers(name):
                 visit(producer)
             for producer in self._feeders(self.optional[name]):
-                if (
-                    name not in ancestors[producer]
-                ):  # else it comes later, and feeds this actor on a second walk
+                if name not in ancestors[producer]:  # else it comes later, and feeds this actor on a second walk
                     visit(producer)
             order[name] = None
 

@@ -1,0 +1,126 @@
+"""The run commands on the example of a team's own actors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from palmette.cli import COMMANDS, main
+
+OWN = Path(__file__).parents[2] / "examples/own_actor"
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, out, err
+
+
+def run(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str, str]:
+    return call(capsys, "run", str(OWN / "digest.yaml"), "--given", f"text=@{OWN / 'notes.txt'}", *more)
+
+
+def test_a_run_is_made_shown_listed_edited_and_resumed(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
+    status, out, err = run(capsys)
+    assert status == 0 and "FINISHED" in out and "choose_entries: Choose fewer entries" in err
+    (folder,) = runs.iterdir()
+    assert (folder / "artefacts/digest/DIGEST.md").read_text().count("\n- ") == 2
+
+    status, out, _ = call(capsys, "show", "latest")
+    assert status == 0 and "The digest has 208 characters, more than 120. [too-long]" in out
+    status, out, _ = call(capsys, "runs")
+    assert folder.name in out and "finished" in out
+
+    chosen = folder / "artefacts/chosen/value.json"
+    chosen.write_text(chosen.read_text().replace("Python 3.10", "Python 3.9"))
+    status, out, _ = call(capsys, "resume", folder.name[:15], "--json")
+    assert status == 0 and json.loads(out)["status"] == "finished"
+    assert "Python 3.9" in (folder / "artefacts/digest/DIGEST.md").read_text()
+    status, out, _ = call(capsys, "show", "--json")
+    assert [step["actor"] for step in json.loads(out)["steps"]][-2:] == ["write_digest", "END"]
+
+
+def test_a_stopped_run_exits_with_6_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--planner", "sequential")
+    assert status == 6 and "STOPPED" in out and "more than 120" in out
+    status, out, _ = run(capsys, "--planner", "sequential", "--json")
+    assert status == 6 and json.loads(out)["status"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("resume", "nothing"), 2, "There is no run 'nothing'"),
+        (("show", "latest"), 2, "There is no run 'latest'"),
+        (("rnus",), 2, "Did you mean 'runs'?"),
+        (("topology", "check", "no.yaml"), 2, "no.yaml"),
+        (("run", str(OWN / "digest.yaml")), 2, "not-given"),
+        (("run", str(OWN / "digest.yaml"), "--given", "text"), 2, "NAME=VALUE"),
+        (("run", str(OWN / "digest.yaml"), "--given", "text=x", "--planner", "ofline"), 2, "Did you mean 'offline'?"),
+    ],
+)
+def test_mistakes_are_one_message_and_a_status(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    code, _, err = call(capsys, *arguments)
+    assert code == status and message in err and "Traceback" not in err
+
+
+def test_mistakes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "resume", "nothing", "--json")
+    error = json.loads(out)["error"]
+    assert code == error["exit_code"] == 2 and error["code"] == "unknown-run"
+
+
+def test_topologies_are_checked_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = call(capsys, "topology", "check", str(OWN / "digest.yaml"))
+    assert status == 0 and "3 actors, 3 transitions" in out
+    target = tmp_path / "digest.svg"
+    status, _, _ = call(capsys, "topology", "draw", str(OWN / "digest.yaml"), "--format", "svg", "-o", str(target))
+    assert status == 0 and target.read_text().startswith("<svg")
+
+
+def test_a_bug_is_one_message_with_a_trace_in_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("palmette.cli.runs.list_runs", broken)
+    code, _, err = call(capsys, "runs")
+    assert code == 70 and "ZeroDivisionError" in err and "Traceback" not in err
+
+
+def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("palmette.cli.runs.list_runs", interrupted)
+    code, _, err = call(capsys, "runs")
+    assert code == 130 and "palmette resume latest" in err
+
+
+def test_help_is_quick_and_lists_what_is_there() -> None:
+    begun = time.monotonic()
+    found = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "from palmette.cli import main; main(['--help'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert time.monotonic() - begun < 5
+    assert "pydantic" not in found.stderr, "help imports nothing heavy"
+    assert {"run", "runs", "show", "resume", "topology"} <= set(found.stdout.split()) & set(COMMANDS)

@@ -1,0 +1,44 @@
+"""The registry: names, constructor parameters, entry points, files beside a topology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palmette.engine import create, load, names, register
+from palmette.errors import DeveloperError, UserError
+
+
+class Thing:
+    def __init__(self, colour: str, size: int = 3) -> None:
+        self.colour, self.size = colour, size
+
+
+def test_constructor_parameters_come_from_the_services_by_name() -> None:
+    register("check", "thing")(Thing)
+    thing = create("check", "thing", {"colour": "red", "unused": 1})
+    assert (thing.colour, thing.size) == ("red", 3)
+    with pytest.raises(DeveloperError, match="needs 'colour'"):
+        create("check", "thing", {"size": 1})
+
+
+def test_unknown_names_name_the_nearest() -> None:
+    with pytest.raises(UserError, match="Did you mean 'offline'"):
+        load("planner", "ofline")
+    assert set(names("planner")) >= {"offline", "sequential", "random"}
+    assert "topology" in names("environment")
+
+
+def test_a_name_belongs_to_one_plugin() -> None:
+    register("check", "unique")(Thing)
+    register("check", "unique")(Thing)
+    with pytest.raises(DeveloperError, match="registered as 'unique'"):
+        register("check", "unique")(Path)
+
+
+def test_modules_beside_a_topology_need_not_be_installed(tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("class Here:\n    pass\n")
+    assert load("actor", "beside_it:Here", tmp_path).__name__ == "Here"
+    with pytest.raises(UserError, match="cannot be imported"):
+        load("actor", "beside_it:There", tmp_path)
