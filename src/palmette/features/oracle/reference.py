@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -71,6 +71,8 @@ class Reference:
         self._known: dict[tuple[str, datetime | None], Known] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
+        self._condition = lru_cache(maxsize=None)(self._compiled_condition)
+        self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
     def output(self) -> Frame:
         rows = []
@@ -175,12 +177,15 @@ class Reference:
         if cutoff is not None:
             rows = list(self.within(rows, known, computation.window, cutoff))
         if computation.where is not None:
-            condition = compile_row(computation.where, known.schema, self.zone).run
+            condition = self._condition(computation.source, computation.where)
             rows = [candidate for candidate in rows if condition(candidate) is True]
         return rows, known
 
+    def _compiled_condition(self, source: str, where: str) -> Callable[[Row], Any]:
+        return compile_row(where, self.early(self.view.source(source), final=True).schema, self.zone).run
+
     def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
-        start = window_start(cutoff, window, self.zone)
+        start = self._start(cutoff, window)
         return [row for row in rows if start is None or ((at := known.times.event(row)) is not None and at >= start)]
 
     def early(self, source: ViewSource, final: bool = False) -> Flow:

@@ -209,12 +209,14 @@ def _join(flow: Flow, step: fsc.JoinStep) -> None:
     on, taken = pairs(rule.on), pairs(rule.columns)
     found: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
     joined: list[Row] = []
+    timeless = table.kind == "dimension" and table.available_time is None
     kinds = [(flow.schema[here], frame.schema[there], c.common(flow.schema[here], frame.schema[there]))
              for here, there in on.items()]
     for row in flow.rows:
-        instant = flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
+        instant = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
         if instant not in found:
-            found[instant] = _index(_states(frame, times, instant), tuple(on.values()),
+            rows = [dict(each) for each in frame.rows]
+            found[instant] = _index(rows if timeless else state(rows, times, instant), tuple(on.values()),
                                     [(there, kind) for _, there, kind in kinds], flow.zone)
         key = _key(row, tuple(on), [(here, kind) for here, _, kind in kinds], flow.zone)
         matches = found[instant].get(key, []) if key is not None else []
@@ -223,13 +225,6 @@ def _join(flow: Flow, step: fsc.JoinStep) -> None:
             joined.append({**row, **dict.fromkeys(taken)})
     flow.rows = joined
     flow.schema = {**flow.schema, **{new: frame.schema[there] for new, there in taken.items()}}
-
-
-def _states(frame: Frame, times: Times, instant: datetime | None) -> list[Row]:
-    rows = [dict(row) for row in frame.rows]
-    if times.table.kind == "dimension" and times.table.available_time is None:
-        return rows
-    return state(rows, times, instant)
 
 
 Kinds = Sequence[tuple[SparkType, SparkType]]

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from palmette.features.actors.testcase_generator.deviations import Deviant
 from palmette.features.frame import Frame
+from palmette.features.frames.keys import GRAIN, Place
 from palmette.features.frames.scene import Part, Rows
 from palmette.features.frames.scenarios import Staged
 from palmette.features.frames.studio import Studio
@@ -18,8 +19,12 @@ from palmette.features.oracle.reference import expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
-MULTIPLICITY = 3
-"""How many parts must tell a deviation apart that a script got away with."""
+MULTIPLICITY = 2
+"""How many parts must tell a deviation apart, where there are so many."""
+SUSPECTED = 4
+"""The same for a deviation that a script got away with."""
+FEATURE_VALUES = ("value of ", "default of ")
+"""How the entries of `Candidate.tells` begin that are about what values features take."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,11 @@ class Candidate:
         return sum(len(rows) for rows in self.part.rows.values())
 
 
-def key_of(view: View, row: Mapping[str, object]) -> object:
+Key = tuple[object, ...]
+"""Of a row: its grain, then its cut-off."""
+
+
+def key_of(view: View, row: Mapping[str, object]) -> Key:
     return sort_key([row[name] for name in (*view.grain, AS_OF)])
 
 
@@ -52,7 +61,7 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
         right = expected(view, scenario.frames, scenario.as_of)
     except (NotCovered, WouldFail):
         return []
-    tells = _values(view, right)
+    tells = feature_values(view, right)
     for other in others:
         wrong = other.output(scenario.frames, scenario.as_of)
         if wrong is not None:
@@ -60,14 +69,15 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
                 tells.setdefault(key, set()).add(other.what)
     found = []
     for part in scene.parts:
-        keys = _own_keys(studio, part, scene.cutoff)
-        own = frozenset[str]().union(*(tells.get(key, ()) for key in keys))
-        found.append(Candidate(part, scene.cutoff, own))
+        own = _entities(studio, part)
+        told = frozenset[str]().union(*(what for key, what in tells.items() if key[:-1] in own))
+        found.append(Candidate(part, scene.cutoff, told))
     return found
 
 
-def _values(view: View, output: Frame) -> dict[object, set[str]]:
-    found: dict[object, set[str]] = {}
+def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
+    """By key of a row: which features have a value there, and which are at their default."""
+    found: dict[Key, set[str]] = {}
     for row in output.rows:
         names = found.setdefault(key_of(view, row), set())
         for feature in view.features:
@@ -77,7 +87,7 @@ def _values(view: View, output: Frame) -> dict[object, set[str]]:
     return found
 
 
-def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[object]:
+def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[Key]:
     """Keys of rows that are not the same in both, as far as these features go."""
     mine, theirs = _by_key(view, right), _by_key(view, wrong)
     compared = [name for name in names if name in right.schema and name in wrong.schema]
@@ -85,8 +95,8 @@ def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> s
             if not _same_rows(right, mine.get(key, []), theirs.get(key, []), compared)}
 
 
-def _by_key(view: View, frame: Frame) -> dict[object, list[Mapping[str, object]]]:
-    found: dict[object, list[Mapping[str, object]]] = {}
+def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:
+    found: dict[Key, list[Mapping[str, object]]] = {}
     for row in frame.rows:
         found.setdefault(key_of(view, row), []).append(row)
     return found
@@ -99,10 +109,16 @@ def _same_rows(frame: Frame, one: Sequence[Mapping[str, object]], other: Sequenc
         for mine, theirs in zip(one, other, strict=True) for name in names)
 
 
-def _own_keys(studio: Studio, part: Part, cutoff: datetime) -> set[object]:
-    """Keys of the rows that the part gives by itself."""
-    output = outcome(studio, part.rows, cutoff)
-    return set() if output is None else {key_of(studio.view, row) for row in output.rows}
+def _entities(studio: Studio, part: Part) -> set[Key]:
+    """The grain of every row of the part."""
+    found = set()
+    for name, rows in part.rows.items():
+        columns = [next((column.name for column in studio.view.tables[name].columns
+                         if studio.keys.link(studio.view.tables[name], column.name) == studio.keys.links[Place(GRAIN, key)]),
+                        None) for key in studio.view.grain]
+        if None not in columns:
+            found |= {sort_key([row[column] for column in columns if column]) for row in rows}
+    return found
 
 
 def outcome(studio: Studio, rows: Rows, cutoff: datetime) -> Frame | None:
@@ -117,7 +133,7 @@ def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> lis
     """The fewest candidates that together tell everything that any of them tells; `survivors` several times over."""
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
-    wanted = Counter({what: MULTIPLICITY if any(name in what for name in weak) else 1 for what in everything})
+    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
     chosen: list[Candidate] = []
     left = list(candidates)
     while left and +wanted:

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from palmette.features.actors.testcase_generator.cover import Candidate, cover, different, judged, outcome
+from palmette.features.actors.testcase_generator.cover import (
+    FEATURE_VALUES,
+    Candidate,
+    cover,
+    different,
+    feature_values,
+    judged,
+    outcome,
+)
 from palmette.features.actors.testcase_generator.deviations import Deviant, deviants
 from palmette.features.artefacts import TestCase
 from palmette.features.frame import Frame
@@ -36,7 +44,8 @@ class Suite:
 
     @cached_property
     def staged(self) -> list[Staged]:
-        return [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
+        found = [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
+        return [staged for staged in found if staged.name != "spring" or self.view.zone != "UTC"]
 
     @cached_property
     def studio(self) -> Studio:
@@ -74,16 +83,17 @@ class Suite:
         """The part's rows without the tables that it does not need to tell what it tells."""
         rows = dict(candidate.part.rows)
         others = [other for other in self.deviants if other.what in candidate.tells]
+        features = {what for what in candidate.tells if what.startswith(FEATURE_VALUES)}
         spine = self.view.spine.table if self.view.spine else None
         for name in list(rows):
             fewer = {table: each for table, each in rows.items() if table != name}
-            if name != spine and fewer and self._tells(fewer, candidate.cutoff, others):
+            if name != spine and fewer and self._tells(fewer, candidate.cutoff, others, features):
                 rows = fewer
         return rows
 
-    def _tells(self, rows: Rows, cutoff: datetime, others: Sequence[Deviant]) -> bool:
+    def _tells(self, rows: Rows, cutoff: datetime, others: Sequence[Deviant], features: set[str]) -> bool:
         right = outcome(self.studio, rows, cutoff)
-        if right is None or not right.rows:
+        if right is None or not features <= frozenset().union(*feature_values(self.view, right).values()):
             return False
         frames = self.studio.frames(rows, cutoff)
         as_of = None if self.view.cutoff == "spine" else cutoff
