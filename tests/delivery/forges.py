@@ -45,9 +45,7 @@ class ForgeServer:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -103,9 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         match self.command, rest:
             case "GET", ["pulls"]:
                 return 200, self.listed(
-                    lambda pull: (
-                        f"{owner}:{pull['head']['ref']}" == query["head"] and query["state"] == "open"
-                    )
+                    lambda pull: f"{owner}:{pull['head']['ref']}" == query["head"] and query["state"] == "open"
                 )
             case "POST", ["pulls"]:
                 if any(pull["head"]["ref"] == body["head"] for pull in forge.pulls):
@@ -147,9 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
                 )
             case "POST", ["merge_requests"]:
                 if any(item["source_branch"] == body["source_branch"] for item in forge.pulls):
-                    return 409, {
-                        "message": ["Another open merge request already exists for this source branch: !1"]
-                    }
+                    return 409, {"message": ["Another open merge request already exists for this source branch: !1"]}
                 iid = len(forge.pulls) + 1
                 forge.pulls.append(
                     {

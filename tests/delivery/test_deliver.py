@@ -10,7 +10,8 @@ from forges import ForgeServer
 from git_by_hand import git
 
 from palmette.delivery import Change, Delivered, Target, Worktree, deliver
-from palmette.delivery.deliver import forge_of
+from palmette.delivery.deliver import credentials, forge_of
+from palmette.delivery.export import export_base
 from palmette.delivery.forge import PullRequestDraft
 from palmette.delivery.git import Git
 from palmette.errors import DeliveryError
@@ -59,9 +60,7 @@ def test_local_with_a_remote_pushes(repository: Path, tmp_path: Path) -> None:
     assert git(tmp_path / "origin.git", "rev-parse", "features/new") == done.commit
 
 
-def test_a_forge_gets_one_pull_request_for_two_runs(
-    repository: Path, tmp_path: Path, server: ForgeServer
-) -> None:
+def test_a_forge_gets_one_pull_request_for_two_runs(repository: Path, tmp_path: Path, server: ForgeServer) -> None:
     first = run(repository, tmp_path / "one", github(server))
     second = run(
         repository,
@@ -101,9 +100,7 @@ def test_a_forge_that_fails_loses_nothing(
     assert TOKEN not in message
 
 
-def test_after_a_failure_a_repeated_run_finishes(
-    repository: Path, tmp_path: Path, server: ForgeServer
-) -> None:
+def test_after_a_failure_a_repeated_run_finishes(repository: Path, tmp_path: Path, server: ForgeServer) -> None:
     server.failures = [("POST", 401)]
     with pytest.raises(DeliveryError):
         run(repository, tmp_path / "run", github(server))
@@ -141,3 +138,38 @@ def test_no_file_of_the_run_holds_the_token(repository: Path, tmp_path: Path, se
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 20
     assert not [path for path in files if TOKEN.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("target", "url", "sent"),
+    [
+        ({"target": "github"}, "https://github.com/shop/offers", True),
+        ({"target": "github"}, "https://elsewhere.example/shop/offers", False),
+        ({"target": "github", "api": "https://ghe.example/api/v3"}, "https://ghe.example:8443/a/b", True),
+        ({"target": "gitlab", "token_env": "GITHUB_TOKEN"}, "https://gitlab.example/data/ml/offers", True),
+        (
+            {"target": "gitlab", "api": "https://gitlab.com", "token_env": "GITHUB_TOKEN"},
+            "https://x.example/a/b",
+            False,
+        ),
+    ],
+)
+def test_a_token_goes_to_its_own_host_alone(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, target: dict[str, str], url: str, sent: bool
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    git(repository, "remote", "set-url", "origin", url)
+    forge = forge_of(Target.model_validate(target), Git(repository), "origin")
+    assert bool(credentials(forge, Git(repository), "origin").token) is sent
+
+
+def test_the_base_branch_is_exported_without_work_in_progress(repository: Path, tmp_path: Path) -> None:
+    (repository / ".gitattributes").write_text("src export-ignore\n", encoding="utf-8")
+    git(repository, "add", ".gitattributes")
+    git(repository, "commit", "--quiet", "-m", "Attributes", "--", ".gitattributes")
+    folder = export_base(repository, "main", tmp_path / "base")
+    assert (folder / "src" / "a.py").read_text(encoding="utf-8") == "A = 1\n"
+    assert not (folder / "staged.py").exists()
+    assert (export_base(repository / "src", None, tmp_path / "part") / "a.py").exists()
+    assert (export_base(tmp_path / "origin.git", "main", tmp_path / "bare") / "src" / "a.py").exists()
+    assert sorted(path.name for path in tmp_path.glob("*.index")) == []

@@ -96,9 +96,7 @@ def test_passing_failures_are_tried_again_without_doubling(
         ("drop", "forge-unreachable", ATTEMPTS),
     ],
 )
-def test_lasting_failures_are_named(
-    forge: Forge, server: ForgeServer, status: Failure, code: str, posts: int
-) -> None:
+def test_lasting_failures_are_named(forge: Forge, server: ForgeServer, status: Failure, code: str, posts: int) -> None:
     server.failures = [("POST", status)] * 9
     with pytest.raises(DeliveryError) as caught:
         open_it(forge)
@@ -129,9 +127,7 @@ def test_what_github_says_about_422_is_shown(server: ForgeServer) -> None:
 
 
 def test_a_body_that_github_does_not_take_is_cut(server: ForgeServer) -> None:
-    open_pull_request(
-        GitHub("shop/offers", TOKEN, api=server.url), DRAFT.model_copy(update={"body": "x" * 70_000})
-    )
+    open_pull_request(GitHub("shop/offers", TOKEN, api=server.url), DRAFT.model_copy(update={"body": "x" * 70_000}))
     assert MAX_BODY < len(server.pulls[0]["body"]) < 65_536 and "Cut here" in server.pulls[0]["body"]
 
 

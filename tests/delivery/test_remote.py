@@ -10,7 +10,7 @@ import pytest
 from git_by_hand import git
 
 from palmette.delivery.git import redact
-from palmette.delivery.remote import Place, place_of, push
+from palmette.delivery.remote import Credentials, Place, place_of, push
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError
 
@@ -30,7 +30,8 @@ def worktree(repository: Path, tmp_path: Path) -> Worktree:
     [
         ("https://github.com/shop/offers.git", Place("github.com", "shop/offers")),
         ("https://me:pw@github.com/shop/offers", Place("github.com", "shop/offers")),
-        ("ssh://git@gitlab.example:2222/data/ml/offers.git", Place("gitlab.example:2222", "data/ml/offers")),
+        ("ssh://git@gitlab.example:2222/data/ml/offers.git", Place("gitlab.example", "data/ml/offers")),
+        ("https://gitlab.example:8443/data/offers", Place("gitlab.example:8443", "data/offers")),
         ("git@gitlab.com:data/ml/offers.git", Place("gitlab.com", "data/ml/offers")),
         ("/srv/git/offers.git", None),
         ("../origin.git", None),
@@ -126,7 +127,7 @@ def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repos
         f"http://me:passw0rd@127.0.0.1:{server.server_address[1]}/shop/offers.git",
     )
     with pytest.raises(DeliveryError) as caught:
-        push(worktree, "origin", user="x-access-token", token=TOKEN)
+        push(worktree, "origin", Credentials("x-access-token", TOKEN))
     server.shutdown()
     server.server_close()
     assert caught.value.code == "push-unauthorised"
@@ -137,7 +138,4 @@ def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repos
 
 
 def test_redaction() -> None:
-    assert (
-        redact("ssh://git@h/x and https://a:b@h/y: s3cret", "s3cret", "")
-        == "ssh://***@h/x and https://***@h/y: ***"
-    )
+    assert redact("ssh://git@h/x and https://a:b@h/y: s3cret", "s3cret", "") == "ssh://***@h/x and https://***@h/y: ***"

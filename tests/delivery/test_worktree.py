@@ -31,9 +31,7 @@ def test_the_users_checkout_index_and_branch_stay(repository: Path, tmp_path: Pa
     assert len(git(repository, "worktree", "list").splitlines()) == 1
 
 
-def test_the_commit_has_the_users_name_a_trailer_and_a_short_subject(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_the_commit_has_the_users_name_a_trailer_and_a_short_subject(repository: Path, tmp_path: Path) -> None:
     worktree = Worktree.open(repository, tmp_path / "run", branch="b")
     worktree.write(FILES, ALLOW)
     worktree.commit(FILES, "Add " + "a very long name " * 9, "# Why\nBecause.")
@@ -47,9 +45,7 @@ def test_without_a_configured_name_the_author_is_neutral(repository: Path, tmp_p
     git(repository, "config", "--unset", "user.name")
     git(repository, "config", "--unset", "user.email")
     make(repository, tmp_path / "run")
-    assert (
-        git(repository, "log", "-1", "--format=%an <%ae>", "features/new") == "palmette <palmette@localhost>"
-    )
+    assert git(repository, "log", "-1", "--format=%an <%ae>", "features/new") == "palmette <palmette@localhost>"
 
 
 def test_hooks_and_signing_of_the_repository_do_not_run(repository: Path, tmp_path: Path) -> None:
@@ -62,9 +58,7 @@ def test_hooks_and_signing_of_the_repository_do_not_run(repository: Path, tmp_pa
     assert not (tmp_path / "hooked").exists()
 
 
-def test_repeating_a_run_changes_nothing_and_a_new_text_adds_a_commit(
-    repository: Path, tmp_path: Path
-) -> None:
+def test_repeating_a_run_changes_nothing_and_a_new_text_adds_a_commit(repository: Path, tmp_path: Path) -> None:
     first = make(repository, tmp_path / "one")
     tip = git(repository, "rev-parse", "features/new")
     first.remove()
@@ -82,9 +76,7 @@ def test_the_same_folder_can_be_opened_again(repository: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("state", ["foreign commit", "checked out"])
-def test_a_branch_of_somebody_else_gets_a_numbered_sister(
-    repository: Path, tmp_path: Path, state: str
-) -> None:
+def test_a_branch_of_somebody_else_gets_a_numbered_sister(repository: Path, tmp_path: Path, state: str) -> None:
     make(repository, tmp_path / "one").remove()
     git(repository, "worktree", "add", "--quiet", str(tmp_path / "review"), "features/new")
     if state == "foreign commit":

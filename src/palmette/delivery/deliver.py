@@ -13,7 +13,7 @@ from typing import Literal
 from palmette.delivery.forge import Forge, Opened, PullRequestDraft, open_pull_request
 from palmette.delivery.git import Git
 from palmette.delivery.local import Record, record
-from palmette.delivery.remote import place_of, push, push_command, remote_url
+from palmette.delivery.remote import ANONYMOUS, Credentials, place_of, push, push_command, remote_url
 from palmette.delivery.worktree import Worktree, subject_line
 from palmette.documents import Model
 from palmette.errors import DeliveryError, MachineError
@@ -84,19 +84,13 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     opened: Opened | None = None
     pushed = False
     try:
-        forge = (
-            None
-            if target.target == "local"
-            else forge_of(target, Git(worktree.repository), remote or "origin")
-        )
+        forge = None if target.target == "local" else forge_of(target, Git(worktree.repository), remote or "origin")
         if remote is not None:
-            push(worktree, remote, user=forge.user if forge else "", token=forge.token if forge else "")
+            push(worktree, remote, credentials(forge, Git(worktree.repository), remote))
             pushed = True
         opened = open_pull_request(forge, draft) if forge else None
-    except DeliveryError as error:
-        error.remedy = by_hand(
-            worktree, kept, draft, remote if not pushed else None, forge, target, error.remedy
-        )
+    except (DeliveryError, MachineError) as error:
+        error.remedy = by_hand(worktree, kept, draft, remote if not pushed else None, forge, target, error.remedy)
         raise
     return Delivered(
         branch=worktree.branch.name,
@@ -145,6 +139,14 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
         ) from None
 
 
+def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
+    """User and token for a push, when the remote is on the forge that the token is for; nothing otherwise."""
+    place = place_of(remote_url(git, remote))
+    if forge is None or place is None or place.host.split(":")[0] != forge.host:
+        return ANONYMOUS
+    return Credentials(forge.user, forge.token)
+
+
 def by_hand(
     worktree: Worktree,
     kept: Record,
@@ -166,7 +168,5 @@ def by_hand(
         f"description {kept.body}, patch {kept.patch}.",
     ]
     if steps:
-        lines.append(
-            "To finish by hand: " + "; then ".join(steps) + ". Or mend the cause and resume the run."
-        )
+        lines.append("To finish by hand: " + "; then ".join(steps) + ". Or mend the cause and resume the run.")
     return "\n".join(line for line in lines if line)

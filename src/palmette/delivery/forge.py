@@ -55,6 +55,8 @@ class Forge(Protocol):
     user: str
     """User name that goes with a token when pushing over http(s)."""
     token: str
+    host: str
+    """Name of the host that the token is for, without a port."""
 
     def find(self, draft: PullRequestDraft) -> Opened | None:
         """The open pull request from the draft's branch into its base."""
@@ -69,9 +71,7 @@ class Forge(Protocol):
         """The page on which a person opens the pull request."""
 
 
-def open_pull_request(
-    forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep
-) -> Opened:
+def open_pull_request(forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep) -> Opened:
     """Opens or updates the pull request; tries again, looking first, when the forge is silent or unwell."""
     refusal = ForgeError(None, "")
     for attempt in range(ATTEMPTS):

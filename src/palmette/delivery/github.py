@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import requests
 from github import Auth, Github, GithubException
@@ -34,6 +34,7 @@ class GitHub:
         self.token = token
         self._project = project
         self._web = web
+        self.host = urlsplit(api).hostname or "" if api else "github.com"
         self._github = Github(
             auth=Auth.Token(token),
             base_url=(api or "https://api.github.com").rstrip("/"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import gitlab
 import requests
@@ -32,6 +32,7 @@ class GitLab:
         self.token = token
         self._project = project
         self._web = web
+        self.host = urlsplit(api or web).hostname or ""
         server = (api or web).rstrip("/").removesuffix("/api/v4")
         self._gitlab = gitlab.Gitlab(
             server, private_token=token, timeout=seconds, retry_transient_errors=False, keep_base_url=True
@@ -68,9 +69,7 @@ class GitLab:
             )
 
     def compare_url(self, draft: PullRequestDraft) -> str:
-        query = urlencode(
-            {"merge_request[source_branch]": draft.branch, "merge_request[target_branch]": draft.base}
-        )
+        query = urlencode({"merge_request[source_branch]": draft.branch, "merge_request[target_branch]": draft.base})
         return f"{self._web}/{self._project}/-/merge_requests/new?{query}"
 
     @property

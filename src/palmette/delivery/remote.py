@@ -31,10 +31,21 @@ _FAILURES = (
 """Code, what the remote does, and how git's message is recognised; the first that fits counts."""
 
 
+class Credentials(NamedTuple):
+    """What goes with a push over http(s); empty for what git itself knows."""
+
+    user: str = ""
+    token: str = ""
+
+
+ANONYMOUS = Credentials()
+
+
 class Place(NamedTuple):
     """Where a repository is on the web."""
 
     host: str
+    """With the port, where it is one of the web."""
     project: str
     """`owner/name`, or longer on GitLab."""
 
@@ -47,9 +58,10 @@ def place_of(url: str) -> Place | None:
     >>> place_of("https://me@gitlab.example:8443/data/ml/offers")
     Place(host='gitlab.example:8443', project='data/ml/offers')
     """
-    match = re.fullmatch(
-        r"(?:https?|ssh|git)://(?:[^/@]*@)?(?P<host>[^/]+)/(?P<project>.+?)(?:\.git)?/?", url
-    ) or re.fullmatch(r"(?:[^/@:]+@)?(?P<host>[^/:@]{2,}):(?P<project>[^/].*?)(?:\.git)?/?", url)
+    web = r"https?://(?:[^/@]*@)?(?P<host>[^/]+)/(?P<project>.+?)(?:\.git)?/?"
+    other = r"(?:ssh|git)://(?:[^/@]*@)?(?P<host>[^/:]+)(?::\d+)?/(?P<project>.+?)(?:\.git)?/?"
+    short = r"(?:[^/@:]+@)?(?P<host>[^/:@]{2,}):(?P<project>[^/].*?)(?:\.git)?/?"
+    match = re.fullmatch(web, url) or re.fullmatch(other, url) or re.fullmatch(short, url)
     return Place(match["host"], match["project"]) if match else None
 
 
@@ -75,18 +87,19 @@ def push_command(worktree: Worktree, remote: str) -> str:
 
 
 def push(
-    worktree: Worktree, remote: str, *, user: str = "", token: str = "", seconds: float = PUSH_SECONDS
+    worktree: Worktree,
+    remote: str,
+    credentials: Credentials = ANONYMOUS,
+    seconds: float = PUSH_SECONDS,
 ) -> None:
     """Pushes the branch, never by force; a token goes to an http(s) remote in a header alone."""
     url = remote_url(Git(worktree.repository), remote)
-    git = Git(worktree.path, seconds, bearer_settings(url, user, token), (token,))
+    git = Git(worktree.path, seconds, bearer_settings(url, *credentials), (credentials.token,))
     ref = f"refs/heads/{worktree.branch.name}"
     done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
     if done.code == 0:
         return
-    said = (
-        done.err.strip() + "\n" + "\n".join(line for line in done.out.splitlines() if line.startswith("!"))
-    ).strip()
+    said = (done.err.strip() + "\n" + "\n".join(line for line in done.out.splitlines() if line.startswith("!"))).strip()
     if done.code is None:
         code, what = "push-timed-out", f"did not answer within {seconds:g} s"
     else:
@@ -95,5 +108,5 @@ def push(
             ("push-failed", "did not take the branch"),
         )
     raise DeliveryError(
-        f"Remote {remote!r} ({redact(url, token)}) {what}: {said[-600:] or 'no message'}.", code=code
+        f"Remote {remote!r} ({redact(url, credentials.token)}) {what}: {said[-600:] or 'no message'}.", code=code
     )
