@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from palmette.engine.actor import Context
+from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
 from palmette.features.actors.config_generator.actor import ConfigGenerator
-from palmette.features.artefacts import Request
+from palmette.features.artefacts import Config, Request
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.sandbox import Sandbox
@@ -31,16 +31,12 @@ def _repository(root: Path, case: dict[str, Any]) -> Path:
     (root / "configs").mkdir(parents=True)
     (root / "team.py").write_text(HEADER + case["class"], encoding="utf-8")
     for view, document in case.get("neighbours", {}).items():
-        (root / "configs" / f"{view}.yaml").write_text(
-            yaml.safe_dump(document, sort_keys=False), encoding="utf-8"
-        )
+        (root / "configs" / f"{view}.yaml").write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
         (root / f"{view}.py").write_text(SCRIPT, encoding="utf-8")
     return root
 
 
-def _generator(
-    root: Path, view: View, run: Run, sandbox: Sandbox, name: str = "team:Config"
-) -> ConfigGenerator:
+def _generator(root: Path, view: View, run: Run, sandbox: Sandbox, name: str = "team:Config") -> ConfigGenerator:
     repository = run.repository.model_copy(update={"config_class": name})
     return ConfigGenerator(view, run.model_copy(update={"repository": repository}), root, sandbox)
 
@@ -59,9 +55,7 @@ def test_classes(
 
     def answer(question: str) -> str | None:
         asked.append(question)
-        return next(
-            (said for field, said in case.get("answers", {}).items() if f"'{field}'" in question), None
-        )
+        return next((said for field, said in case.get("answers", {}).items() if f"'{field}'" in question), None)
 
     context = Context("config_generator", tmp_path / "work", ask=answer)
     attempt = actor.run(actor.Input(request=request_artefact), context)
@@ -79,17 +73,15 @@ def test_classes(
     assert verdict.ok, verdict.violations
 
 
-@pytest.mark.parametrize(("text", "name", "said"), [
-    ("raise RuntimeError('no database')", "team:Config", "no database"),
-    ("class Other(BaseModel): ...", "team:Config", "Config"),
-    ("import not_installed_anywhere", "team:Config", "not_installed_anywhere"),
-    ("import os; os._exit(3)", "team:Config", "exit status 3"),
-    ("class Config: ...", "team:Config", "model_json_schema"),
-    ("", "elsewhere:Config", "elsewhere"),
+@pytest.mark.parametrize(("text", "said"), [
+    ("raise RuntimeError('no database')", "no database"),
+    ("class Other(BaseModel): ...", "has no attribute 'Config'"),
+    ("import not_installed_anywhere", "not_installed_anywhere"),
+    ("import os; os._exit(3)", "exit status 3"),
+    ("class Config: ...", "model_json_schema"),
 ])  # fmt: skip
 def test_a_class_that_cannot_be_read_is_the_teams_to_mend(
     text: str,
-    name: str,
     said: str,
     tmp_path: Path,
     user_offers: Callable[..., View],
@@ -98,7 +90,7 @@ def test_a_class_that_cannot_be_read_is_the_teams_to_mend(
     request_artefact: Request,
 ) -> None:
     root = _repository(tmp_path / "team", {"class": text})
-    actor = _generator(root, user_offers(), run_spec, sandbox, name)
+    actor = _generator(root, user_offers(), run_spec, sandbox)
     attempt = actor.run(actor.Input(request=request_artefact), Context("config_generator", tmp_path / "work"))
     assert attempt.output is None and attempt.fix == "TERMINATE"
     assert [violation.code for violation in attempt.violations] == ["team-code-failed"]
@@ -127,8 +119,6 @@ def test_a_refused_optional_value_is_left_out_at_the_next_attempt(
     sandbox: Sandbox,
     request_artefact: Request,
 ) -> None:
-    from palmette.engine.actor import PastAttempt
-
     root = _repository(tmp_path / "team", {"class": "from pydantic import field_validator\n" + REFUSING})
     actor = _generator(root, user_offers(), run_spec, sandbox)
     given = actor.Input(request=request_artefact)
@@ -142,3 +132,42 @@ def test_a_refused_optional_value_is_left_out_at_the_next_attempt(
     assert second.output is not None and "description" not in yaml.safe_load(second.output.file.text)
     assert second.reason and second.fix
     assert actor.check(given, second.output, context).ok
+
+
+@pytest.mark.parametrize(("code", "message", "blamed"), [
+    ("config-refused", "team:Config refuses 'tier'", True),
+    ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: data/redemptions", True),
+    ("script-failed", "AttributeError: 'Config' object has no attribute 'inputs'", True),
+    ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: elsewhere", False),
+    ("oracle-mismatch", "amount_7d is 3.0 instead of 2.0", False),
+])  # fmt: skip
+def test_only_evidence_about_the_configuration_implicates_it(code: str, message: str, blamed: bool) -> None:
+    config = Config(
+        file=TextFile(path="configs/v.yaml", text="inputs: {redemptions: data/redemptions}\n"),
+        class_name="team:Config",
+        accessors={"source:redemptions": 'config.inputs["redemptions"]'},
+        places={"source:redemptions": ("inputs", "redemptions")},
+    )
+    said = ConfigGenerator.implicated(None, Violation(code=code, message=message), config)  # type: ignore[arg-type]
+    assert (said is not None) == blamed
+
+
+def test_the_class_that_neighbours_parse_into_is_found(
+    repository: Callable[[str], Path],
+    tmp_path: Path,
+    user_offers: Callable[..., View],
+    run_spec: Run,
+    sandbox: Sandbox,
+    request_artefact: Request,
+) -> None:
+    expected = {
+        "flat": "common:JobSettings",
+        "layered": "offers.config:FeatureViewConfig",
+        "folders": "risk.settings:Settings",
+    }
+    for name, class_name in expected.items():
+        actor = ConfigGenerator(user_offers(), run_spec, repository(name), sandbox)
+        given, context = actor.Input(request=request_artefact), Context("config_generator", tmp_path / "work")
+        config = actor.run(given, context).output
+        assert config is not None and config.class_name == class_name
+        assert actor.check(given, config, context).ok

@@ -24,7 +24,7 @@ _DTYPES: Mapping[str, tuple[str, ...]] = {
     "binary": ("binary", "bytes", "BinaryType"),
     "date": ("date", "DateType"),
     "timestamp": ("timestamp", "datetime", "TimestampType", "unix_timestamp"),
-    "timestamp_ntz": ("timestamp_ntz", "timestamp", "datetime", "TimestampNTZType"),
+    "timestamp_ntz": ("timestamp_ntz", "timestamp", "datetime", "TimestampNTZType", "TimestampType"),
     "array": ("array", "list", "vector", "embedding", "ArrayType"),
     "map": ("map", "dict", "MapType"),
 }
@@ -38,7 +38,7 @@ def spellings(value: str) -> tuple[str, ...]:
     ('bigint', 'long', 'int64')
     """
     base = re.split(r"[(<]", value)[0]
-    return (value, *_DTYPES.get(base, ())) if base in _DTYPES else (value,)
+    return tuple(dict.fromkeys((value, *_DTYPES.get(base, ()))))
 
 
 def nearest_member(value: Any, members: Sequence[Any]) -> Any:

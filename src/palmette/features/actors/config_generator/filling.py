@@ -145,7 +145,7 @@ class _Filler:
         return Filled(missing=(Missing(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),))
 
     def _is_about_something(self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
-        """Whether an optional model has a section of facts of its own; it also ends the walk through recursive classes."""
+        """Whether an optional model has a section of its own; it also ends the walk through recursive classes."""
         return not of.schema.get("properties") or _section_of(scope[0], attribute, spot, STRONG) is not None
 
     def _wanted(self, filled: Filled, of: Json, spot: Spot, required: bool) -> bool:

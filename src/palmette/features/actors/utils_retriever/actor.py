@@ -36,10 +36,7 @@ class UtilsRetriever:
     def run(self, input: RetrieverInput, context: Context) -> Attempt[Utilities]:
         checkout = Checkout(self.root)
         blamed = {v.subject for v in context.evidence} | {
-            v.subject
-            for attempt in context.attempts
-            for v in attempt.violations
-            if v.code == "utility-failed"
+            v.subject for attempt in context.attempts for v in attempt.violations if v.code == "utility-failed"
         }
         found = retrieve(
             checkout,
@@ -76,11 +73,7 @@ class UtilsRetriever:
                 message=f"{utility.module}.{utility.name} {reason}.",
             )
             for utility, candidate in zip(output.chosen, chosen, strict=True)
-            if (
-                reason := next(said)
-                if candidate
-                else f"is not a function that can be called as {utility.call}"
-            )
+            if (reason := next(said) if candidate else f"is not a function that can be called as {utility.call}")
         ]
         names = ", ".join(utility.name for utility in output.chosen) or "none needed"
         return Verdict.of(
@@ -100,13 +93,8 @@ class UtilsRetriever:
             if violation.code == "utility-failed" and violation.subject == utility.name:
                 return f"{utility.name} does not do what is needed: {violation.message}"
             file = utility.module.replace(".", "/") + ".py"
-            if (
-                file in violation.evidence
-                and f"in {utility.call.split('(')[0].split('.')[-1]}" in violation.evidence
-            ):
-                return (
-                    f"{utility.module}.{utility.name} raised when the script called it: {violation.message}"
-                )
+            if file in violation.evidence and f"in {utility.call.split('(')[0].split('.')[-1]}" in violation.evidence:
+                return f"{utility.module}.{utility.name} raised when the script called it: {violation.message}"
         return None
 
     def _demands(self, config: Config) -> list[Demand]:
@@ -122,6 +110,4 @@ class UtilsRetriever:
             for demand in self._demands(config)
             for candidate in find_candidates(checkout, demand, self.run_spec.repository.utilities, neighbours)
         }
-        return [
-            known.get((utility.need, utility.module, utility.name, utility.call)) for utility in output.chosen
-        ]
+        return [known.get((utility.need, utility.module, utility.name, utility.call)) for utility in output.chosen]

@@ -153,8 +153,7 @@ def find_candidates(
         if module.is_test or module.path in scripts:
             continue
         uses = {
-            name: sum(_imports(neighbour.module, module, name) for neighbour in neighbours)
-            for name in _names(module)
+            name: sum(_imports(neighbour.module, module, name) for neighbour in neighbours) for name in _names(module)
         }
         inside = not places or any(
             module.path == p.rstrip("/") or module.path.startswith(p.rstrip("/") + "/") for p in places

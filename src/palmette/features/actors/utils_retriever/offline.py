@@ -19,9 +19,7 @@ from palmette.features.spec.view import View
 class Probes(Protocol):
     """What the proofs need of the harness."""
 
-    def probes(
-        self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]
-    ) -> list[ProbeResult]: ...
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]: ...
 
 
 def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
@@ -65,9 +63,7 @@ def _expressions(view: View) -> Iterator[str]:
 
 def _looks_up_states(view: View) -> bool:
     """Whether the newest row of a snapshot's key is wanted."""
-    looked_up = {
-        feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)
-    }
+    looked_up = {feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)}
     looked_up |= {
         step.join.table
         for source in view.sources
@@ -114,9 +110,7 @@ def retrieve(
     for candidate, reason in zip(candidates, reasons, strict=True):
         if reason:
             rejected.append(
-                Rejected(
-                    name=qualified(candidate), module=candidate.module, need=candidate.need, reason=reason
-                )
+                Rejected(name=qualified(candidate), module=candidate.module, need=candidate.need, reason=reason)
             )
         elif candidate.need not in chosen:
             chosen[candidate.need] = Utility(
@@ -135,15 +129,11 @@ def qualified(candidate: Candidate) -> str:
     return name if candidate.name == name else f"{candidate.name}.{name}"
 
 
-def prove(
-    candidates: Sequence[Candidate], setting: Setting, checkout: Checkout, harness: Probes
-) -> list[str]:
+def prove(candidates: Sequence[Candidate], setting: Setting, checkout: Checkout, harness: Probes) -> list[str]:
     """Runs all proofs in one sandboxed process; for each candidate what it did otherwise, or nothing."""
     if not candidates:
         return []
-    jobs = [
-        (index, proof) for index, candidate in enumerate(candidates) for proof in proofs(candidate, setting)
-    ]
+    jobs = [(index, proof) for index, candidate in enumerate(candidates) for proof in proofs(candidate, setting)]
     path = [checkout.root / part for part in checkout.python_roots]
     results = harness.probes(checkout.root, path, [proof.probe for _, proof in jobs])
     reasons = [""] * len(candidates)

@@ -22,9 +22,7 @@ from palmette.features.frame import Frame
 from palmette.features.harness.connect import Probe, ProbeResult
 from palmette.features.spec.values import SparkType
 
-_BIGINT, _DOUBLE, _STRING, _INSTANT = (
-    SparkType(name) for name in ("bigint", "double", "string", "timestamp")
-)
+_BIGINT, _DOUBLE, _STRING, _INSTANT = (SparkType(name) for name in ("bigint", "double", "string", "timestamp"))
 _PLAIN = """
 def plain(rows):
     return sorted(([None if v is None else str(v) for v in row] for row in rows), key=repr)
@@ -96,9 +94,7 @@ def _code(candidate: Candidate, body: str, **arguments: str) -> str:
 def _divide(candidate: Candidate, kind: SparkType) -> Proof:
     pairs = [(1, 2), (0, 5), (-3, 2), (1, 3), (7, 7), (1, 0), (0, 0), (None, 1), (1, None), (None, None)]
     expected = [None if a is None or not b else a / b for a, b in pairs]
-    frame = Frame.of(
-        {"i": _BIGINT, "a": kind, "b": kind}, [{"i": i, "a": a, "b": b} for i, (a, b) in enumerate(pairs)]
-    )
+    frame = Frame.of({"i": _BIGINT, "a": kind, "b": kind}, [{"i": i, "a": a, "b": b} for i, (a, b) in enumerate(pairs)])
     body = (
         "rows = frames['pairs'].select('i', (CALL).alias('q')).collect()\n"
         "result = [None if row.q is None else float(row.q) for row in sorted(rows, key=lambda row: row.i)]"
@@ -132,9 +128,7 @@ def _window(candidate: Candidate, zone: str, end: datetime, days: int | None) ->
             (f"exactly {days} days before the cut-off", start, True),
             (f"{days} days and a second before the cut-off", start - second, False),
         ]
-    frame = Frame.of(
-        {"row": _BIGINT, "ts": _INSTANT}, [{"row": i, "ts": ts} for i, (_, ts, _) in enumerate(rows)]
-    )
+    frame = Frame.of({"row": _BIGINT, "ts": _INSTANT}, [{"row": i, "ts": ts} for i, (_, ts, _) in enumerate(rows)])
     body = (
         f"from datetime import UTC, datetime\nspark.conf.set('spark.sql.session.timeZone', {zone!r})\n"
         f"as_of = datetime.fromisoformat({end.isoformat()!r})\n"
@@ -142,9 +136,7 @@ def _window(candidate: Candidate, zone: str, end: datetime, days: int | None) ->
         f"result = [kept.count(i) == 1 for i in range({len(rows)})]"
     )
     code = _code(candidate, body, df="frames['events']", time='"ts"', as_of="as_of", days=str(days))
-    inputs = tuple(
-        f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows
-    )
+    inputs = tuple(f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows)
     return Proof(Probe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
 
 
@@ -169,18 +161,18 @@ def _latest(candidate: Candidate) -> Proof:
         "two equally new rows": [(4, "tied"), (4, "tied")],
     }
     frame = Frame.of(
-        {"k": _STRING, "n": _BIGINT, "ts": _INSTANT, "v": _STRING},
+        {"entity": _STRING, "market": _BIGINT, "changed_at": _INSTANT, "state": _STRING},
         [
-            {"k": key, "n": 1, "ts": start + timedelta(days=day), "v": value}
+            {"entity": key, "market": 1, "changed_at": start + timedelta(days=day), "state": value}
             for key, states in keys.items()
             for day, value in states
         ],
     )
     body = (
-        "rows = (CALL).select('k', 'n', 'v').collect()\n"
-        f"result = [[row.v for row in rows if row.k == key] for key in {list(keys)!r}]"
+        "rows = (CALL).select('entity', 'market', 'state').collect()\n"
+        f"result = [[row.state for row in rows if row.entity == key] for key in {list(keys)!r}]"
     )
-    code = _code(candidate, body, df="frames['states']", keys='["k", "n"]', order='"ts"')
+    code = _code(candidate, body, df="frames['states']", keys='["entity", "market"]', order='"changed_at"')
     inputs = tuple(f"a key with {name}" for name in keys)
     return Proof(Probe("latest", code, {"states": frame}), [["new"], ["only"], ["late"], ["tied"]], inputs)
 
@@ -206,9 +198,7 @@ def _read(candidate: Candidate, form: str) -> Proof:
         "result = [plain((CALL).select('id', 'name', 'day').collect())]"
     )
     code = _code(candidate, body, spark="spark", path="place", format=repr(form))
-    return Proof(
-        Probe(f"read-{form}", code, {"rows": _NUMBERS}), [_rows(_NUMBERS)], (f"a folder of {form} files",)
-    )
+    return Proof(Probe(f"read-{form}", code, {"rows": _NUMBERS}), [_rows(_NUMBERS)], (f"a folder of {form} files",))
 
 
 def _write(candidate: Candidate, setting: Setting) -> Proof:
@@ -244,9 +234,7 @@ def _load_config(candidate: Candidate, setting: Setting) -> Proof:
     """The object that the accessors of the configuration are written for."""
     assert setting.config is not None
     class_name = setting.config.class_name.rpartition(":")[2] or "dict"
-    facts = [
-        fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"
-    ]
+    facts = [fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"]
     values = ", ".join(f"str({setting.config.accessors[fact]})" for fact in facts)
     body = (
         f"place = Path(tempfile.mkdtemp()) / 'view.yaml'\n"
@@ -270,7 +258,7 @@ def _null(value: object) -> str:
 
 def _lasting(error: str) -> str:
     """The first line of an error without folders that are another one in every run."""
-    return re.sub(r"(file:)?/[^\s'\"]*/tmp\w{8}", "<folder>", error.split("\n", 1)[0])[:500].rstrip(". ")
+    return re.sub(r"(file:)?/[^\s'\"]*/tmp\w{8}", "<folder>", error.split("\n", 1)[0])[:500].rstrip(".; ")
 
 
 def _same(value: Any, expected: Any) -> bool:

@@ -1,0 +1,55 @@
+"""Which functions offer themselves for a need, and how they would be called."""
+
+import ast
+
+import pytest
+
+from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind
+from palmette.features.artefacts import Need
+from palmette.features.repository import Function
+
+DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
+NONE: frozenset[str] = frozenset()
+
+
+@pytest.mark.parametrize(("need", "gives", "signature", "call"), [
+    ("divide", NONE, "f(numerator: Column, denominator: Column) -> Column", "f({numerator}, {denominator})"),
+    ("divide", NONE, "f(den: Column, num: Column) -> Column", "f({denominator}, {numerator})"),
+    ("divide", NONE, "f(num: Column, *, den: Column, digits: int = 2) -> Column", "f({numerator}, den={denominator})"),
+    ("divide", NONE, "f(num: Column, den: Column, digits: int) -> Column", None),
+    ("divide", NONE, "f(num: float, den: float) -> float", None),
+    ("before_cutoff", DAYS, "f(df: DataFrame, ts: str, as_of: datetime, days: int = 7) -> DataFrame",
+     "f({df}, {time}, {as_of}, {days})"),
+    ("before_cutoff", NONE, "f(df: DataFrame, ts: str, as_of: datetime, days: int | None = None) -> DataFrame",
+     "f({df}, {time}, {as_of})"),
+    ("before_cutoff", DAYS, "f(df: DataFrame, ts: str, as_of: datetime) -> DataFrame", None),
+    ("write_table", NONE, "f(df: DataFrame, path: str, partition_by: str | None = None) -> None",
+     "f({df}, {destination})"),
+    ("write_table", PARTITION, "f(df: DataFrame, path: str, mode: str = 'x', partitions: list[str] = ()) -> None",
+     "f({df}, {destination}, partitions=[{partition}])"),
+    ("write_table", PARTITION, "f(df: DataFrame, path: str) -> None", None),
+    ("write_table", NONE, "f(spark: SparkSession, df: DataFrame, path: str) -> None",
+     "f({df}.sparkSession, {df}, {destination})"),
+    ("read_table", NONE, "f(spark: SparkSession, path: str, fmt: str = 'parquet') -> DataFrame", "f({spark}, {path})"),
+    ("read_table", FORMAT, "f(path: str, fmt: str = 'parquet') -> DataFrame", "f({path}, {format})"),
+    ("read_table", NONE, "f(df: DataFrame, path: str) -> DataFrame", None),
+    ("latest_per_key", NONE, "f(df: DataFrame, keys: Sequence[str], order_by: str) -> DataFrame",
+     "f({df}, {keys}, {order})"),
+    ("build_session", NONE, "f(app_name: str) -> SparkSession", "f({app_name})"),
+    ("build_session", NONE, "f(master: str = 'x') -> 'SparkSession'", "f()"),
+    ("load_config", NONE, "f(path: str | Path)", "f({path})"),
+    ("load_config", NONE, "f(*paths: str)", None),
+])  # fmt: skip
+def test_calls(need: Need, gives: frozenset[str], signature: str, call: str | None) -> None:
+    node = ast.parse(f"def {signature}: ...").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    assert bind(Function(node, "team", "team.py"), WANTS[need], Demand(need, gives)) == call
+
+
+def test_a_format_that_is_not_the_default_is_passed() -> None:
+    node = ast.parse("def f(df: DataFrame, path: str, fmt: str = 'parquet') -> None: ...").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    function = Function(node, "team", "team.py")
+    for form, call in (("parquet", "f({df}, {destination})"), ("orc", 'f({df}, {destination}, "orc")')):
+        demand = Demand("write_table", constants={"format": f'"{form}"'})
+        assert bind(function, WANTS["write_table"], demand) == call
