@@ -52,7 +52,8 @@ def _of_aggregate(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
         return exp.Array()
     if isinstance(node, exp.Filter | exp.WithinGroup):
-        return exp.maybe_copy(node.this)
+        inner: exp.Expr = node.this.copy()
+        return inner
     if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.find(exp.Column)):
         return exp.Null()
     return None

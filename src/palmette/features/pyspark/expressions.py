@@ -80,12 +80,13 @@ _FUNCTIONS: Mapping[type[exp.Expr], str] = {
     exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Sqrt: "sqrt", exp.Exp: "exp",
     exp.Year: "year", exp.Month: "month", exp.Hour: "hour", exp.Minute: "minute", exp.Quarter: "quarter",
     exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Stddev: "stddev", exp.CountIf: "count_if",
-    exp.Trim: "trim", exp.DayOfMonth: "dayofmonth", exp.Day: "dayofmonth",
+    exp.Trim: "trim", exp.Floor: "floor", exp.Ceil: "ceil", exp.Ln: "ln", exp.Sign: "sign", exp.DayOfMonth: "dayofmonth", exp.Day: "dayofmonth",
 }
 """Functions of one argument."""
 _VARIADIC: Mapping[type[exp.Expr], str] = {
     exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least",
 }
+_BINARY: Mapping[type[exp.Expr], str] = {exp.Nullif: "nullif", exp.Pow: "pow", exp.DateDiff: "datediff"}
 
 
 class _Translator:
@@ -120,10 +121,10 @@ class _Translator:
         if kind in _FUNCTIONS and _only(node, "this"):
             if isinstance(node.this, exp.Distinct):
                 raise _UncoveredError
-            inner = node.this
-            if kind in (exp.Year, exp.Month, exp.Quarter, exp.Day, exp.DayOfMonth) and isinstance(inner, exp.TsOrDsToDate):
-                inner = inner.this
-            return call(f"F.{_FUNCTIONS[kind]}", self.code(inner).argument)
+            return call(f"F.{_FUNCTIONS[kind]}", self.code(_undated(node.this)).argument)
+        if kind in _BINARY and _only(node, "this", "expression"):
+            sides = (_undated(side) for side in (node.this, node.expression))
+            return call(f"F.{_BINARY[kind]}", *(self.code(side).argument for side in sides))
         if kind in _VARIADIC:
             arguments = [node.this, *node.expressions]
             return call(f"F.{_VARIADIC[kind]}", *(self.code(item).argument for item in arguments))
@@ -262,6 +263,12 @@ class _Translator:
         if not _only(node, "this", "safe"):
             raise _UncoveredError
         return call("F.to_date", self.code(node.this).argument)
+
+
+def _undated(node: exp.Expr) -> exp.Expr:
+    """The argument as written: the parser marks arguments of date functions as dates."""
+    inner: exp.Expr = node.this if isinstance(node, exp.TsOrDsToDate) and not node.args.get("safe") else node
+    return inner
 
 
 def _only(node: exp.Expr, *names: str) -> bool:

@@ -46,12 +46,12 @@ class _Writer:
         columns = []
         for feature in self.group.features:
             code = self._code(feature, positions)
-            columns.append(f"{method(code, 'alias', quoted(feature.name)).text},")
+            columns.append(f"{method(code, 'alias', quoted(feature.name)).text}")
             if needs_presence(feature):
-                columns.append(f"F.lit(True).alias({quoted(presence_column(feature))}),")
+                columns.append(f"F.lit(True).alias({quoted(presence_column(feature))})")
         places = [f"withColumn({quoted(name)}, F.row_number().over({window}))" for window, name in positions.items()]
         calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})",
-                 "agg(" + " ".join(columns) + ")"]
+                 f"agg({', '.join(columns)})"]
         subject = self.scope.keys_name(self.group.by)
         single = self.group.features[0].name if self._is_by_expression() else self.group.source.name
         name = self.scope.names.fresh(f"{single}_by_{subject}")
@@ -95,7 +95,8 @@ class _Writer:
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
-        if computation.window.unit != "all" and computation.window != self.group.window:
+        if computation.window.unit != "all" and computation.window not in (
+                self.group.window, self.known.window):
             parts.append(self._named(window_name(computation.window), self._in_window(computation.window)))
         if computation.where is not None and computation.where != self.group.where:
             code = self.scope.sql(computation.where, self.group.source.schema).as_column
@@ -119,7 +120,7 @@ class _Writer:
 
     def _filter(self, *further: Code) -> list[str]:
         conditions: list[Code] = []
-        if self.group.window is not None:
+        if self.group.window is not None and self.group.window != self.known.window:
             conditions.append(self._in_window(self.group.window))
         if self.group.where is not None:
             conditions.append(self.scope.sql(self.group.where, self.group.source.schema).as_column)
@@ -174,13 +175,25 @@ def _words(of: str | None) -> str:
     return f"values of `{of}`"
 
 
-def _condition_name(where: str, feature: str) -> str:
-    """A readable name for a condition: from a plain comparison, else after the feature that it is for.
+_VERBS = {"=": "is", "==": "is", "<>": "is_not", "!=": "is_not", "<": "below", "<=": "at_most", ">": "above",
+          ">=": "at_least"}
+_LONGEST_NAME = 40
 
-    >>> _condition_name("status = 'declined'", "n"), _condition_name("a > b", "n")
-    ('status_is_declined', 'counts_for_n')
+
+def _condition_name(where: str, feature: str) -> str:
+    """A readable name for a condition: from plain comparisons, else after the feature that it is for.
+
+    >>> _condition_name("status = 'paid' and amount >= 2.5", "n"), _condition_name("a + b > c", "n")
+    ('status_is_paid_and_amount_at_least_2_5', 'counts_for_n')
     """
-    match = re.fullmatch(r"\s*(\w+)\s*(=|<>|!=)\s*'?(\w+)'?\s*", where)
-    if match:
-        return f"{match[1]}_is_{'' if match[2] == '=' else 'not_'}{match[3]}".lower()
-    return f"counts_for_{feature}"
+    parts = []
+    for condition in re.split(r"\s+and\s+", where.strip(), flags=re.IGNORECASE):
+        match = re.fullmatch(r"(\w+)\s*(<=|>=|<>|!=|==|=|<|>)\s*(?:'(\w+)'|(\w+(?:\.\d+)?))", condition)
+        if match:
+            parts.append(f"{match[1]}_{_VERBS[match[2]]}_{(match[3] or match[4]).replace('.', '_')}")
+        elif re.fullmatch(r"\w+", condition):
+            parts.append(f"is_{condition.removeprefix('is_')}")
+        else:
+            return f"counts_for_{feature}"
+    name = "_and_".join(parts).lower()
+    return name if len(name) <= _LONGEST_NAME else f"counts_for_{feature}"

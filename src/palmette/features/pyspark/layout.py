@@ -112,6 +112,11 @@ def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = 
     return None if longest.unit == "all" else longest
 
 
+def containing_window(view: View, source: ViewSource) -> Window | None:
+    """A window that surely contains those of all features of the source; None for all history."""
+    return containing(_windows(feature for feature in view.features if feature.source == source.name), view.zone)
+
+
 def lookups(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]]:
     """Lookup features by table and keys (grain key, table column)."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]] = {}

@@ -12,8 +12,8 @@ from palmette.features.pyspark.expressions import translate
 from palmette.features.pyspark.layout import Group, groups, keys, longest_window
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.sources import Known
-from palmette.features.pyspark.times import in_window, instant
-from palmette.features.spec.fsc import Aggregate, Expression
+from palmette.features.pyspark.times import in_window, instant, is_dated
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature, ViewSource
 
@@ -123,7 +123,7 @@ def typed_literal(value: object, kind: SparkType) -> str:
     return f"{text}.cast({quoted(str(kind))})"
 
 
-def computed_code(feature: ViewFeature) -> Code:
+def computed_code(view: View, feature: ViewFeature) -> Code:
     """The joined column; for an SQL aggregate with a value over no rows, that value where nothing was joined."""
     if isinstance(feature.computation, Expression):
         empty, text = empty_value(feature.computation.sql), quoted(feature.name)
@@ -132,7 +132,19 @@ def computed_code(feature: ViewFeature) -> Code:
         if empty is not None:
             marker = quoted(presence_column(feature))
             return Code(f"F.when(F.col({marker}), F.col({text})).otherwise({translate(empty).text})")
-    return Code(f"F.col({quoted(feature.name)})", column=feature.name)
+    found = Code(f"F.col({quoted(feature.name)})", column=feature.name)
+    if isinstance(feature.computation, Lookup) and _may_lack_cutoff(view) and not is_dated(
+            view.tables[feature.computation.table]):
+        return Code(f'F.when(F.col("as_of").isNotNull(), {found.text})')
+    return found
+
+
+def _may_lack_cutoff(view: View) -> bool:
+    """Whether a row of the spine may have no cut-off; then it sees nothing, not even what has no time."""
+    if view.cutoff != "spine" or view.spine is None:
+        return False
+    registered = view.tables[view.spine.table].column(view.spine.cutoff or "")
+    return registered is None or registered.nullable
 
 
 def derive_levels(view: View) -> list[list[ViewFeature]]:

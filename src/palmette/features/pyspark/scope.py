@@ -81,6 +81,15 @@ class Scope:
         self.used.add(need)
         return utility.call.format(**arguments)
 
+    def utility_transform(self, need: Need, **arguments: str) -> str | None:
+        """As `utility_call`, for a function of a data frame, as a call in a chain: `transform(latest_per_key, ...)`."""
+        utility = self.utility(need)
+        match = re.fullmatch(r"([\w.]+)\({df}, (.*)\)", utility.call) if utility else None
+        if utility is None or match is None or not set(re.findall(r"{(\w+)}", match[2])) <= set(arguments):
+            return None
+        self.used.add(need)
+        return f"transform({match[1]}, {match[2].format(**arguments)})"
+
     def sql(self, text: str, schema: Schema) -> Code:
         """The expression as code, with the repository's own division where it has one."""
         divide = self.utility("divide")

@@ -247,7 +247,7 @@ class _Build:
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
     def _column(self, feature: ViewFeature) -> str:
-        text = self._derived(feature) if feature.derive is not None else finished(feature, computed_code(feature))
+        text = self._derived(feature) if feature.derive is not None else finished(feature, computed_code(self.view, feature))
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', text)
         return text if keeps_name else f"{text}.alias({quoted(feature.name)})"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, quoted
-from palmette.features.pyspark.layout import changed_columns, keys, longest_window
+from palmette.features.pyspark.layout import changed_columns, containing_window, keys, longest_window
 from palmette.features.pyspark.pruning import Pruning, pruning
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import event_column, instant, visible
+from palmette.features.pyspark.times import event_column, in_window, instant, is_utc, visible
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource
 
@@ -35,6 +35,8 @@ class Known:
     """Transform that narrows the rows to those known at the cut-off and applies the late steps."""
     tables: list[str] = field(default_factory=list)
     takes_as_of: bool = False
+    window: Window | None = None
+    """The window that its rows are narrowed to already; None for all history."""
     fan_out: dict[By, By] = field(default_factory=dict)
     """With a cut-off per row: the keys by which cut-offs meet rows, for each `by` of the features."""
     by_relatives: dict[By, str] = field(default_factory=dict)
@@ -46,9 +48,10 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     early = Pipeline(scope, source, dict(source.table_schema))
     add_steps(early, source.early)
     late = Pipeline(scope, source, dict(early.schema))
-    _narrow(late)
+    window = None if looks_back(source) else containing_window(scope.view, source)
+    _narrow(late, window)
     add_steps(late, source.late)
-    known = Known(source, _event(late))
+    known = Known(source, _event(late), window=window)
     if early.calls and (scope.per_row or len(early.calls) + len(late.calls) > _SHORT):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
@@ -136,20 +139,45 @@ def fan_out_keys(source: ViewSource, by: By) -> By:
     return tuple(key for key in by if key in found)
 
 
-def _narrow(pipeline: Pipeline) -> None:
-    """The rows that count at the cut-off."""
-    table = pipeline.table
+def looks_back(source: ViewSource) -> bool:
+    """Whether rows before the windows of the features matter, too."""
+    return source.late_by is not None or not source.is_event or source.table.event_time in changed_columns(source)
+
+
+def _narrow(pipeline: Pipeline, window: Window | None) -> None:
+    """The rows that count at the cut-off, in the widest window."""
+    table, scope = pipeline.table, pipeline.scope
     if table.kind in ("snapshot", "scd2"):
-        statements, calls = current_state(pipeline.scope, table, pipeline.schema, "")
+        statements, calls = current_state(scope, table, pipeline.schema, "")
         pipeline.statements += statements
         pipeline.calls += calls
-    elif (condition := conjunction(visible(table, pipeline.schema, pipeline.scope.cutoff))) is not None:
+        return
+    conditions = visible(table, pipeline.schema, scope.cutoff)
+    if table.event_time is None:
+        pass
+    elif (call := _by_utility(pipeline, window)) is not None:
+        pipeline.calls.append(call)
+        conditions = conditions[1:]
+    elif window is not None:
+        conditions.insert(0, in_window(window, pipeline.event(), scope.cutoff, scope.view.zone))
+    if (condition := conjunction(conditions)) is not None:
         pipeline.calls.append(f"where({condition.text})")
 
 
+def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
+    """The repository's own way to keep the rows before the cut-off; its days are taken as 24 hours."""
+    scope, event = pipeline.scope, pipeline.event()
+    utility = scope.utility("before_cutoff")
+    takes_days = utility is not None and "{days}" in utility.call
+    has_days = window is not None and window.unit == "d" and is_utc(scope.view.zone)
+    if scope.per_row or event.column is None or takes_days != has_days or (window is not None and not takes_days):
+        return None
+    days = str(window.amount) if window is not None else ""
+    return scope.utility_transform("before_cutoff", time=event.argument, as_of="as_of", days=days)
+
+
 def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
-    looks_back = source.late_by is not None or not source.is_event
-    window: Window | None = None if looks_back else longest_window(scope.view, source)
+    window = None if looks_back(source) else longest_window(scope.view, source)
     return pruning(scope, source.table, window, changed_columns(source))
 
 

@@ -88,7 +88,13 @@ def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tup
     condition = conjunction(visible(table, schema, scope.cutoff))
     if condition is not None:
         calls.append(f"where({condition.text})")
-    if table.kind == "snapshot" or (table.kind == "scd2" and not table.keys_enforced):
+    latest = None
+    if table.kind == "snapshot" and table.keys_enforced:
+        latest = scope.utility_transform("latest_per_key", keys=names((*table.keys, *scope.row_keys)),
+                                         order=quoted(table.event_time or ""))
+    if latest is not None:
+        calls.append(latest)
+    elif table.kind == "snapshot" or (table.kind == "scd2" and not table.keys_enforced):
         statements.append(f"newest_first = {newest_first(scope, table)}")
         calls += ['withColumn("recency", F.row_number().over(newest_first))', 'where(F.col("recency") == 1)',
                   'drop("recency")']
