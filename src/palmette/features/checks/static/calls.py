@@ -32,9 +32,7 @@ _ACTIONS = frozenset(
     }
 )
 _UDFS = frozenset({"udf", "pandas_udf", "arrow_udf", "udtf"})
-_PYTHON_ON_ROWS = frozenset(
-    {"mapInPandas", "mapInArrow", "applyInPandas", "applyInArrow", "applyInPandasWithState"}
-)
+_PYTHON_ON_ROWS = frozenset({"mapInPandas", "mapInArrow", "applyInPandas", "applyInArrow", "applyInPandasWithState"})
 _CLOCK = frozenset({"current_timestamp", "current_date", "now", "localtimestamp", "curdate"})
 _PYTHON_CLOCK = (
     "datetime.now",
@@ -89,10 +87,7 @@ def driver_actions(source: Source) -> Iterator[Finding]:
             or is_spark_function(source, node)
         ):
             continue
-        if (
-            name in _ACTIONS
-            and not (name in ("take", "head", "show", "foreach") and _is_foreign(source, node))
-        ) or (
+        if (name in _ACTIONS and not (name in ("take", "head", "show", "foreach") and _is_foreign(source, node))) or (
             name in ("count", "first")
             and not node.args
             and not node.keywords
@@ -116,13 +111,9 @@ def python_udfs(source: Source) -> Iterator[Finding]:
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyspark.sql"):
             if used := sorted(_UDFS & {alias.name for alias in node.names}):
-                yield Finding(
-                    "python-udf", node, f"{used[0]} runs Python on rows; Spark's built-in functions do not"
-                )
+                yield Finding("python-udf", node, f"{used[0]} runs Python on rows; Spark's built-in functions do not")
         elif isinstance(node, ast.Attribute) and node.attr in _UDFS | _PYTHON_ON_ROWS | {"rdd"}:
-            yield Finding(
-                "python-udf", node, f".{node.attr} runs Python on rows; Spark's built-in functions do not"
-            )
+            yield Finding("python-udf", node, f".{node.attr} runs Python on rows; Spark's built-in functions do not")
 
 
 def clocks(source: Source) -> Iterator[Finding]:
@@ -131,15 +122,11 @@ def clocks(source: Source) -> Iterator[Finding]:
         if not isinstance(node, ast.Call):
             continue
         name = called(node)
-        if is_spark_function(source, node) and (
-            name in _CLOCK or (name == "unix_timestamp" and not node.args)
-        ):
+        if is_spark_function(source, node) and (name in _CLOCK or (name == "unix_timestamp" and not node.args)):
             yield Finding("clock", node, f"{name}() depends on when the script runs; use the cut-off")
     for node in source.transform_nodes:
         if isinstance(node, ast.Call) and dotted(node.func).endswith(_PYTHON_CLOCK):
-            yield Finding(
-                "clock", node, f"{dotted(node.func)}() depends on when the script runs; use the cut-off"
-            )
+            yield Finding("clock", node, f"{dotted(node.func)}() depends on when the script runs; use the cut-off")
     for constant, text in sql_texts(source):
         for name in sorted(calls_in_sql(text) & _CLOCK):
             yield Finding("clock", constant, f"{name}() depends on when the script runs; use the cut-off")
@@ -209,11 +196,7 @@ def prints(source: Source) -> Iterator[Finding]:
 def input_output(source: Source) -> Iterator[Finding]:
     """Transforms take and return data frames; reading and writing have their own functions."""
     for node in source.transform_nodes:
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in _IO
-            and not dotted(node).startswith(("config.", "self."))
-        ):
+        if isinstance(node, ast.Attribute) and node.attr in _IO and not dotted(node).startswith(("config.", "self.")):
             yield Finding(
                 "io-in-transform",
                 node,

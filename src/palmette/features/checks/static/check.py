@@ -76,6 +76,4 @@ def violations(source: Source, name: str) -> Iterator[Violation]:
     findings = {(getattr(f.node, "lineno", 0), f.code, f.message): f for rule in RULES for f in rule(source)}
     for (line, code, message), finding in sorted(findings.items(), key=lambda item: item[0]):
         place = f"{name}:{line}" if line else name
-        yield Violation(
-            code=code, message=f"{place}: {message}.", evidence=source.line(finding.node), subject=name
-        )
+        yield Violation(code=code, message=f"{place}: {message}.", evidence=source.line(finding.node), subject=name)

@@ -38,6 +38,8 @@ _READERS = frozenset(
     }
 )
 """Methods and functions whose text arguments are names of columns."""
+_NAMED_BY_SPARK = frozenset({"count", "pos", "col", "key", "value", "window"})
+"""Names that Spark gives to the results of count(), posexplode, explode and window."""
 _DATE = re.compile(r"^(\d{4})-\d{2}-\d{2}([T ].*)?$")
 _SENTINELS = frozenset({"1970", "9999", "1900", "0001"})
 
@@ -51,9 +53,7 @@ def forbidden_columns(source: Source) -> Iterator[Finding]:
             continue
         mentioned: set[str] = set()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            mentioned = (
-                set(re.findall(r"\w+", texts[id(node)])) if id(node) in texts else {node.value.split(".")[-1]}
-            )
+            mentioned = set(re.findall(r"\w+", texts[id(node)])) if id(node) in texts else {node.value.split(".")[-1]}
         elif isinstance(node, ast.Attribute):
             mentioned = {node.attr}
         for name in sorted(mentioned & names):
@@ -75,7 +75,7 @@ def _forbidden_names(source: Source) -> set[str]:
 def unknown_columns(source: Source) -> Iterator[Finding]:
     """Every column that is read exists in a table, in the output, or is made by the script."""
     known = {column.name for table in source.view.tables.values() for column in table.columns}
-    known |= set(source.view.output) | {feature.name for feature in source.view.features}
+    known |= _NAMED_BY_SPARK | set(source.view.output) | {feature.name for feature in source.view.features}
     known |= {name for item in source.view.sources for name in item.schema}
     reads = list(_reads(source))
     reading = {id(node) for node, _ in reads}
@@ -145,9 +145,7 @@ def _reads(source: Source) -> Iterator[tuple[ast.AST, str]]:
 def _reads_columns(source: Source, node: ast.Call) -> bool:
     if isinstance(node.func, ast.Name):
         return is_spark_function(source, node)
-    return called(node) not in ("sum", "min", "max", "avg", "mean", "count") or is_spark_function(
-        source, node
-    )
+    return called(node) not in ("sum", "min", "max", "avg", "mean", "count") or is_spark_function(source, node)
 
 
 def _columns_of_sql(text: str) -> list[str]:
@@ -158,9 +156,7 @@ def _columns_of_sql(text: str) -> list[str]:
         return []
     bound = {name.name for item in tree.find_all(exp.Lambda) for name in item.expressions}
     return [
-        column.name
-        for column in tree.find_all(exp.Column)
-        if column.name not in bound and column.table not in bound
+        column.name for column in tree.find_all(exp.Column) if column.name not in bound and column.table not in bound
     ]
 
 
@@ -198,11 +194,7 @@ def fixed_dates(source: Source) -> Iterator[Finding]:
     """A specification has no dates, so a transform has none either."""
     written = source.view.spec.model_dump_json()
     for node in source.transform_nodes:
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in source.docstrings
-        ):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in source.docstrings:
             match = _DATE.match(node.value)
             if match and match[1] not in _SENTINELS and node.value not in written:
                 yield Finding(

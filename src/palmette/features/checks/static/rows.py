@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import Source, called, is_spark_function
+from palmette.features.checks.static.source import Source, called, calls_in_sql, is_spark_function, sql_texts
 
 _POSITIONAL = frozenset(
     {"row_number", "lag", "lead", "ntile", "first", "last", "first_value", "last_value", "nth_value"}
@@ -31,6 +31,7 @@ _INDIFFERENT = frozenset(
         "explode",
     }
 )
+_SORTS = frozenset({"array_sort", "sort_array"})
 _FRAME_METHODS = frozenset(
     {
         "select",
@@ -88,9 +89,7 @@ def _is_frame(source: Source, node: ast.expr) -> bool:
     if isinstance(bottom, ast.Name) and isinstance(function, ast.FunctionDef):
         arguments = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
         return any(
-            a.arg == bottom.id
-            and a.annotation is not None
-            and ast.unparse(a.annotation).endswith("DataFrame")
+            a.arg == bottom.id and a.annotation is not None and ast.unparse(a.annotation).endswith("DataFrame")
             for a in arguments
         )
     return False
@@ -102,20 +101,13 @@ def arbitrary_values(source: Source) -> Iterator[Finding]:
         if not isinstance(node, ast.Call) or not is_spark_function(source, node):
             continue
         name = called(node)
-        if (
-            name in ("first", "last", "first_value", "last_value", "any_value")
-            and _window_of(source, node) is None
-        ):
+        if name in ("first", "last", "first_value", "last_value", "any_value") and _window_of(source, node) is None:
             yield Finding(
                 "unordered-first",
                 node,
                 f"{name}() takes any row; use min_by/max_by or a window with a unique order",
             )
-        elif (
-            name in _COLLECTS
-            and _window_of(source, node) is None
-            and not _order_does_not_matter(source, node)
-        ):
+        elif name in _COLLECTS and _window_of(source, node) is None and not _order_does_not_matter(source, node):
             yield Finding("unordered-collect", node, f"{name}() has no fixed order; sort the array")
 
 
@@ -123,9 +115,7 @@ def _window_of(source: Source, node: ast.Call) -> ast.expr | None:
     """The window of `F.x(...).over(window)`."""
     attribute = source.parents.get(id(node))
     call = (
-        source.parents.get(id(attribute))
-        if isinstance(attribute, ast.Attribute) and attribute.attr == "over"
-        else None
+        source.parents.get(id(attribute)) if isinstance(attribute, ast.Attribute) and attribute.attr == "over" else None
     )
     return call.args[0] if isinstance(call, ast.Call) and call.args else None
 
@@ -133,7 +123,10 @@ def _window_of(source: Source, node: ast.Call) -> ast.expr | None:
 def _order_does_not_matter(source: Source, node: ast.Call) -> bool:
     if any(isinstance(item, ast.Call) and called(item) in _INDIFFERENT for item in source.ancestors(node)):
         return True
-    return any(called(item) in ("array_sort", "sort_array") for item in ast.walk(source.function_of(node)))
+    function = list(ast.walk(source.function_of(node)))
+    inside = {id(item) for item in function}
+    in_sql = {name for text, sql in sql_texts(source) if id(text) in inside for name in calls_in_sql(sql)}
+    return bool(_SORTS & in_sql) or any(called(item) in _SORTS for item in function)
 
 
 class _Order(NamedTuple):

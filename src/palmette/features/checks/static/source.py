@@ -57,9 +57,7 @@ class Source:
         """Every node inside the transforms, each once, in the order of the file."""
         seen = {id(node): node for function in self.transforms for node in ast.walk(function)}
         return tuple(
-            sorted(
-                seen.values(), key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-            )
+            sorted(seen.values(), key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
         )
 
     @cached_property
@@ -132,11 +130,7 @@ class Source:
             if isinstance(item, ast.Constant) and isinstance(item.value, str):
                 found.append(item.value)
             elif isinstance(item, ast.Name) and (value := self.value_of(item)) is not item:
-                found += [
-                    c.value
-                    for c in ast.walk(value)
-                    if isinstance(c, ast.Constant) and isinstance(c.value, str)
-                ]
+                found += [c.value for c in ast.walk(value) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
         return found
 
 
@@ -185,9 +179,7 @@ def _function_imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]
         ):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
-            modules |= {
-                alias.asname for alias in node.names if alias.name == "pyspark.sql.functions" and alias.asname
-            }
+            modules |= {alias.asname for alias in node.names if alias.name == "pyspark.sql.functions" and alias.asname}
     return frozenset(modules), frozenset(names)
 
 

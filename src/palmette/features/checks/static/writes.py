@@ -33,9 +33,7 @@ def unsafe_writes(source: Source) -> Iterator[Finding]:
         ):
             yield from _judge(source, node, dynamic)
         elif node.func.attr == "append" and any(called(item) == "writeTo" for item in ast.walk(node.func)):
-            yield Finding(
-                "not-re-runnable", node, "writeTo().append() adds the same rows again at a second run"
-            )
+            yield Finding("not-re-runnable", node, "writeTo().append() adds the same rows again at a second run")
         elif (
             node.func.attr in ("createOrReplace", "replace")
             and source.view.partition
@@ -63,8 +61,7 @@ def _judge(source: Source, node: ast.Call, dynamic: bool) -> Iterator[Finding]:
         yield Finding(
             "not-re-runnable",
             node,
-            f"write mode {mode or 'errorifexists'!r}: a second run does not leave the same data; "
-            "use overwrite",
+            f"write mode {mode or 'errorifexists'!r}: a second run does not leave the same data; use overwrite",
         )
     elif mode == "overwrite" and source.view.partition and not dynamic and not _one_partition(source, node):
         yield Finding(
@@ -87,33 +84,23 @@ def _mode(source: Source, node: ast.Call) -> tuple[str, bool]:
 
 
 def _is_dynamic(source: Source) -> bool:
-    texts = {
-        n.value.lower()
-        for n in ast.walk(source.tree)
-        if isinstance(n, ast.Constant) and isinstance(n.value, str)
-    }
-    words = {
-        k.arg.lower() for n in ast.walk(source.tree) if isinstance(n, ast.Call) for k in n.keywords if k.arg
-    }
+    texts = {n.value.lower() for n in ast.walk(source.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    words = {k.arg.lower() for n in ast.walk(source.tree) if isinstance(n, ast.Call) for k in n.keywords if k.arg}
     named = any(text.endswith("partitionoverwritemode") for text in texts | words)
     return (named and "dynamic" in texts) or bool({"replacewhere"} & (texts | words))
 
 
 def _one_partition(source: Source, node: ast.Call) -> bool:
     """Whether the path is that of one partition: `.../day=...`."""
-    texts = [
-        text
-        for argument in [*node.args, *(k.value for k in node.keywords)]
-        for text in source.literals(argument)
-    ]
+    texts = [text for argument in [*node.args, *(k.value for k in node.keywords)] for text in source.literals(argument)]
     return any(f"{source.view.partition}=" in text for text in texts)
 
 
 def has_main(source: Source) -> bool:
     """Whether the file can be run by spark-submit."""
-    return any(
-        isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in source.tree.body
-    ) or any(dotted(node) == "__name__" for node in source.tree.body)
+    return any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in source.tree.body) or any(
+        dotted(node) == "__name__" for node in source.tree.body
+    )
 
 
 RULES = (missing_functions, unsafe_writes)
