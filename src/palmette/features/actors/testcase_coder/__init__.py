@@ -1,0 +1,1 @@
+"""Writes the test file of a view, and runs it against a stand-in for the script."""

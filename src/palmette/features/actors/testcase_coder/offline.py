@@ -1,0 +1,142 @@
+"""The offline rules of the test coder: a pytest file from cases, in the team's conventions."""
+
+from __future__ import annotations
+
+import textwrap
+
+from palmette.features.actors.testcase_coder.literals import row_text, schema_text
+from palmette.features.artefacts import Conventions, TestCase, TestCases
+from palmette.features.frame_json import instant_of
+from palmette.features.signature import Bound, shape_of, signature
+from palmette.features.spec.view import Schema, View
+
+
+def test_file(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
+    """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
+    entry = shape_of(conventions, "build").name
+    tests = [_test(view, case, conventions, entry) for case in cases.cases]
+    return "\n\n\n".join([_head(view, module, entry), _schemas(view), _FRAMES, *tests]) + "\n"
+
+
+test_file.__test__ = False  # type: ignore[attr-defined]
+
+
+def _head(view: View, module: str, entry: str) -> str:
+    subject = view.description.rstrip(".") or f"The feature view {view.name}"
+    doc = textwrap.fill(f"{subject}: rows in, rows out, on both sides of every boundary.", 96)
+    return f'''"""{doc}"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from {module} import {entry}
+
+Row = Mapping[str, Any]'''
+
+
+def table_schema(view: View, name: str) -> Schema:
+    return {column.name: column.type.parsed for column in view.tables[name].columns}
+
+
+def _schemas(view: View) -> str:
+    tables = [f'    {name!r}: {_wrapped(schema_text(table_schema(view, name)))},' for name in sorted(view.tables)]
+    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output))}"])
+
+
+def _wrapped(text: str) -> str:
+    """A long string as implicitly joined pieces."""
+    lines = textwrap.wrap(text, 80, break_long_words=False)
+    if len(lines) == 1:
+        return repr(text)
+    pieces = [repr(line + " ") for line in lines[:-1]] + [repr(lines[-1])]
+    return "(\n" + "\n".join(f"    {piece}" for piece in pieces) + "\n)"
+
+
+_FRAMES = '''def at(text: str) -> datetime:
+    """An instant, or a reading of the clock when it has no offset."""
+    return datetime.fromisoformat(text)
+
+
+def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
+    """Columns that a row leaves out are null."""
+    names = spark.createDataFrame([], schema).columns
+    return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
+
+
+def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
+    """All tables that the view reads; those without rows are empty."""
+    return {name: frame(spark, schema, rows.get(name, ())) for name, schema in TABLES.items()}'''
+
+
+def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
+    fixture = conventions.fixture
+    bound = signature(view, conventions, "build")
+    given = [f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ],"
+             for name, rows in case.given.items()]
+    columns = _compared(view, case)
+    expected = f"[\n{_rows(columns, case.expect)}    ]" if case.expect else "[]"
+    names = ", ".join(filter(None, (_argument(view, case, each, fixture) for each in bound)))
+    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns))
+    lines = [
+        f"def test_{case.name}({fixture}: SparkSession) -> None:",
+        textwrap.indent(_docstring(case.why), "    "),
+        "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"]),
+        f"    expected = {expected}",
+        f"    actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
+        f"    assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
+    ]
+    return "\n".join(lines)
+
+
+def _docstring(why: str) -> str:
+    text = why.replace("\\", "\\\\").replace('"""', "'''")
+    if len(text) <= 90:
+        return f'"""{text}"""' if not text.endswith('"') else f'"""{text} """'
+    first, *rest = textwrap.wrap(text, 90, break_long_words=False)
+    return "\n".join([f'"""{first}', *rest, '"""'])
+
+
+def _compared(view: View, case: TestCase) -> Schema:
+    """Columns of the output that the case names."""
+    if not case.expect:
+        return view.output
+    return {name: kind for name, kind in view.output.items() if any(name in row for row in case.expect)}
+
+
+def _rows(schema: Schema, rows: tuple[dict[str, object], ...]) -> str:
+    return "".join(f"            {row_text(schema, row)},\n" for row in rows)
+
+
+def _argument(view: View, case: TestCase, bound: Bound, fixture: str) -> str:
+    match bound.meaning:
+        case "spark":
+            return fixture
+        case "tables":
+            return "given"
+        case "table" if bound.table:
+            return f'given["{bound.table}"]'
+        case "table" | "frame" if len(view.tables) == 1:
+            return f'given["{next(iter(view.tables))}"]'
+        case "as_of" if case.as_of is not None:
+            return _as_of(case.as_of, bound.annotation)
+        case "as_of" | "config":
+            return "None"
+        case _:
+            return ""
+
+
+def _as_of(text: str, annotation: str) -> str:
+    instant = instant_of(text)
+    kind = annotation.replace(" ", "").lower()
+    if kind.startswith("str"):
+        return repr(instant.isoformat())
+    if kind.endswith("date") and "datetime" not in kind.split(".")[-1]:
+        return f"date({instant.year}, {instant.month}, {instant.day})"
+    return f"at({instant.isoformat(sep=' ')!r})"
