@@ -1,0 +1,127 @@
+"""Skeletons for repositories of different styles, and what the criterion refuses."""
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from palmette.engine.actor import Context, TextFile, Violation
+from palmette.features.actors.code_template_generator.actor import CodeTemplateGenerator
+from palmette.features.artefacts import Config, Request, Template, Utilities
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+
+CLASSES = {
+    "flat": "common:JobSettings",
+    "layered": "offers.config:FeatureViewConfig",
+    "folders": "risk.settings:Settings",
+}
+EXPECTED = {
+    "flat": (
+        "jobs/feat_user_offers.py", '"""Feature job: user_offers\n\nOwner: growth\n"""',
+        {"fetch": ["spark", "settings"], "compute": ["redemptions", "users", "cutoff"], "store": ["result", "settings"],
+         "main": []}),
+    "layered": (
+        "src/offers/features/user_offers.py",
+        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\n"""',
+        {"load_sources": ["spark", "config"], "build_features": ["sources", "as_of"],
+         "write_output": ["features", "config"], "main": ["argv"]}),
+    "folders": (
+        "views/user_offers/job.py", '"""Redemptions of a user."""',
+        {"load_user_offers": ["spark", "cfg"], "build_user_offers": ["tables", "as_of"],
+         "write_features": ["features", "config"], "main": ["argv"]}),
+    "empty": (
+        "features/user_offers.py",
+        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\n"""',
+        {"load_tables": ["spark", "config"], "build_features": ["tables", "as_of"],
+         "write_features": ["features", "config"], "main": ["argv"]}),
+    "untyped": (
+        "features/user_offers_feature.py",
+        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\n"""',
+        {"read_inputs": ["spark", "conf"], "make_features": ["tables", "run_date"], "save": ["df", "conf"],
+         "main": ["argv"]}),
+}  # fmt: skip
+
+
+@pytest.fixture
+def generate(
+    repository: Callable[[str], Path], run_spec: Run, request_artefact: Request, tmp_path: Path
+) -> Callable[..., tuple[CodeTemplateGenerator, object, Template, Context]]:
+    def run(name: str, view: View, utilities: Utilities | None = None):  # type: ignore[no-untyped-def]
+        config = Config(file=TextFile(path="c.yaml", text=""), class_name=CLASSES.get(name, ""), accessors={})
+        actor = CodeTemplateGenerator(view, run_spec, repository(name))
+        given = actor.Input(request=request_artefact, config=config, utilities=utilities)
+        context = Context(actor.name, tmp_path)
+        output = actor.run(given, context).output
+        assert output is not None
+        return actor, given, output, context
+
+    return run
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_skeletons(name: str, generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    actor, given, output, context = generate(name, user_offers())
+    path, docstring, functions = EXPECTED[name]
+    tree = ast.parse(output.file.text)
+    assert output.file.path == path
+    assert output.file.text.startswith(docstring)
+    assert {n.name: [a.arg for a in n.args.args] for n in tree.body if isinstance(n, ast.FunctionDef)} == functions
+    assert max(map(len, output.file.text.splitlines())) <= output.conventions.line_length
+    assert actor.check(given, output, context).ok
+
+
+def test_a_spine_carries_the_cutoff(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    view = user_offers(time={"cutoff": "spine"}, spine={"table": "redemptions", "cutoff": "redeemed_at"})
+    assert "def build_features(sources: dict[str, DataFrame]) -> DataFrame:" in generate("layered", view)[2].file.text
+
+
+def test_proven_utilities_are_imported(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    chosen = [{"need": "divide", "name": "safe_divide", "module": "offers.transforms", "call": "safe_divide()"}]
+    actor, given, output, context = generate("layered", user_offers(), Utilities.model_validate({"chosen": chosen}))
+    assert "from offers.transforms import safe_divide\n" in output.file.text
+    assert actor.check(given, output, context).ok
+
+
+@pytest.mark.parametrize(("old", "new", "code"), [
+    ("def build_features(", "def build(", "missing-function"),
+    ("features: DataFrame, config", "config", "missing-function"),
+    ("from offers.config import FeatureViewConfig", "from offers.config import Invented", "unresolved-import"),
+    ("from offers.config import FeatureViewConfig", "from nowhere import x", "unresolved-import"),
+    ("def main(", "def main((", "template-syntax"),
+])  # fmt: skip
+def test_the_criterion_refuses(
+    old: str,
+    new: str,
+    code: str,
+    generate: Callable,
+    user_offers: Callable[..., View],  # type: ignore[type-arg]
+) -> None:
+    actor, given, output, context = generate("layered", user_offers())
+    assert old in output.file.text
+    broken = output.model_copy(
+        update={"file": TextFile(path=output.file.path, text=output.file.text.replace(old, new))}
+    )
+    verdict = actor.check(given, broken, context)
+    assert code in [violation.code for violation in verdict.violations]
+    assert actor.implicated(verdict.violations[0], broken) is not None
+
+
+def test_a_script_elsewhere_is_refused(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    actor, given, output, context = generate("layered", user_offers())
+    moved = output.model_copy(update={"file": TextFile(path="../outside.py", text=output.file.text)})
+    assert [v.code for v in actor.check(given, moved, context).violations] == ["path-not-allowed"]
+
+
+def test_other_failures_do_not_implicate_it(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    actor, _, output, _ = generate("layered", user_offers())
+    assert actor.implicated(Violation(code="oracle-mismatch", message="amount_7d is 3"), output) is None
+    bound = Violation(code="script-failed", message="TypeError: build_features() missing 1 required argument")
+    assert actor.implicated(bound, output) is not None
+
+
+def test_a_description_cannot_end_the_docstring(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+    view = user_offers(description='Ends """ here\\ and goes on, \n import os')
+    tree = ast.parse(generate("layered", view)[2].file.text)
+    assert isinstance(tree.body[0], ast.Expr) and not [n for n in tree.body if isinstance(n, ast.Import)]
