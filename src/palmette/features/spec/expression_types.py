@@ -101,7 +101,6 @@ class Typer:
             (exp.Filter, exp.IgnoreNulls, exp.RespectNulls): lambda node: self.of(node.this),
             exp.WithinGroup: self._within_group,
             exp.Transform: lambda node: self._transform(node.this, node.expression),
-            exp.ApproxQuantile: self._quantile,
             (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: STRING,
             exp.StrPosition: lambda _: INT,
             exp.Extract: lambda node: None if node.name.lower().startswith("s") else INT,
@@ -270,11 +269,6 @@ class Typer:
         self._local = outer
         return result
 
-    def _quantile(self, node: exp.Expression) -> SparkType | None:
-        kind = self._first_argument("percentile_approx", [node.this])
-        is_many = self.of(node.args.get("quantile"))
-        return SparkType("array", element=kind) if is_many and is_many.name == "array" else kind
-
     def _function(self, node: exp.Expression) -> SparkType | None:
         name, arguments = str(node.this).lower(), node.expressions
         if any(isinstance(argument, exp.Lambda) for argument in arguments):
@@ -336,6 +330,8 @@ def _special(
             return first if first and first.name == "array" else STRING
         case "array":
             return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
+        case "percentile_approx" | "approx_percentile" if first is not None:
+            return SparkType("array", element=first) if second and second.name == "array" else first
         case "percentile":
             return SparkType("array", element=DOUBLE) if second and second.name == "array" else DOUBLE
     if first is None:

@@ -22,11 +22,29 @@ from palmette.features.spec.expression_types import Typer
 from palmette.features.spec.values import SparkType
 
 
+_OWN_SYNTAX = (
+    "CAST",
+    "TRY_CAST",
+    "EXTRACT",
+    "TRIM",
+    "SUBSTRING",
+    "SUBSTR",
+    "POSITION",
+    "OVERLAY",
+    "LISTAGG",
+    "STRING_AGG",
+)
+"""Functions whose arguments are not simply separated by commas."""
+
+
 class _Dialect(Spark):
     """Spark SQL in which functions keep the names they are written with."""
 
     class Parser(Spark.Parser):  # type: ignore[valid-type,misc]
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX
+        }
 
 
 class Fault(NamedTuple):
@@ -305,7 +323,6 @@ _PARSED_FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.CurrentTimestamp: "current_timestamp",
     exp.CurrentUser: "current_user",
     exp.CurrentTime: "current_time",
-    exp.ApproxQuantile: "percentile_approx",
     exp.Transform: "transform",
     exp.Substring: "substring",
     exp.Trim: "trim",

@@ -357,7 +357,7 @@ HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | No
             _share,
         ),
         (
-            r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has|had|has had|has made|made|did|has done) "
+            r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has had|has made|has done|has|had|made|did) "
             r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
             _exists,
         ),

@@ -1,0 +1,105 @@
+"""Common phrasings are understood as exactly one computation; everything else is asked back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from palmette.documents import Located, parse_document, read_document
+from palmette.errors import InputError
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.findings import Findings
+from palmette.features.spec.fsc import Feature, FeatureSpec
+from palmette.features.spec.grain import resolve_grain
+from palmette.features.spec.resolve import resolve
+from palmette.features.spec.scope import Scope
+from palmette.features.spec.sources import Sources
+from palmette.features.spec.words import Question, Reading, WordsContext, read_words
+from palmette.features.spec.words_names import singular, tokens
+
+CASES = Path(__file__).with_name("cases")
+WORDS: list[dict[str, Any]] = yaml.safe_load((CASES / "words.yaml").read_text("utf-8"))
+REGISTRY = read_document(CASES / "registry.yaml", Registry)
+SPEC = """
+fsc: 1
+feature_view: view
+entities:
+  - {name: user, keys: [user_id]}
+  - {name: shop, keys: [shop_id]}
+sources: [{name: orders}]
+features:
+  - {name: orders_7d, dtype: bigint, aggregate: {function: count, source: orders, window: 7d}}
+  - {name: orders_30d, dtype: bigint, aggregate: {function: count, source: orders, window: 30d}}
+"""
+
+
+@pytest.fixture(scope="module")
+def context() -> WordsContext:
+    spec = parse_document(SPEC, FeatureSpec, "fsc")
+    findings = Findings(Located(spec, "fsc", {}), Located(REGISTRY, "dfr", {}))
+    scope = Scope(spec, REGISTRY, findings, resolve_grain(spec, REGISTRY, findings))
+    return WordsContext.of(scope, Sources(scope))
+
+
+def plain(reading: Reading) -> dict[str, Any]:
+    """The computation, without what was left out."""
+    return {name: value if isinstance(value, str) else value.model_dump(mode="json", exclude_defaults=True)
+            for name, value in reading.computation.items()}
+
+
+@pytest.mark.parametrize("case", WORDS, ids=lambda case: case["words"])
+def test_words(case: dict[str, Any], context: WordsContext) -> None:
+    reading = read_words(Feature(name="wanted", dtype="double", words=case["words"]), context)
+    if "reads" in case:
+        assert isinstance(reading, Reading), reading
+        assert plain(reading) == case["reads"]
+        return
+    assert isinstance(reading, Question), plain(reading)
+    assert case["asks"] in reading.text
+    assert reading.code in ("ambiguous-words", "unknown-words")
+    assert list(reading.readings) == case.get("readings", list(reading.readings))
+
+
+@pytest.mark.parametrize("case", [case for case in WORDS if "readings" in case], ids=lambda case: case["words"])
+def test_every_offered_reading_is_understood(case: dict[str, Any], context: WordsContext) -> None:
+    for words in case["readings"]:
+        assert isinstance(read_words(Feature(name="wanted", dtype="double", words=words), context), Reading), words
+
+
+def with_words(words: str, dtype: str = "bigint") -> FeatureSpec:
+    return parse_document(f"{SPEC}  - {{name: wanted, dtype: {dtype}, words: {words!r}}}\n", FeatureSpec, "fsc")
+
+
+def test_an_answer_takes_the_place_of_the_words() -> None:
+    spec = with_words("number of orders in the last month")
+    with pytest.raises(InputError) as raised:
+        resolve(spec, REGISTRY)
+    assert [problem.code for problem in raised.value.problems] == ["ambiguous-words"]
+    view = resolve(spec, REGISTRY, answers={"wanted": "number of orders in the last 30 days"})
+    assert str(view.feature("wanted").window) == "30d"
+    assert view.feature("wanted").words == "number of orders in the last month"
+
+
+def test_helpers_are_internal_features() -> None:
+    view = resolve(with_words("days since signup date", "int"), REGISTRY)
+    helper = view.feature("wanted_signup_date")
+    assert helper.internal
+    assert "wanted_signup_date" not in view.output
+    assert view.lineage["wanted"] == ("users.signup_date",)
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("the merchant_categories", ("merchant", "category")), ("Orders", ("order",)), ("txnAmt", ("transaction", "amount")),
+    ("the", ("the",))])
+def test_tokens(name: str, words: tuple[str, ...]) -> None:
+    assert tokens(name) == words
+
+
+@pytest.mark.parametrize(("plural", "one"), [
+    ("purchases", "purchase"), ("categories", "category"), ("boxes", "box"), ("glass", "glass"), ("status", "status"),
+    ("bus", "bus"), ("classes", "class")])
+def test_singular(plural: str, one: str) -> None:
+    assert singular(plural) == one
