@@ -10,11 +10,11 @@ import pytest
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.body import Facts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
-from palmette.features.actors.pull_request.definitions import definition
+from palmette.features.actors.pull_request.definitions import definition, steps_of
 from palmette.features.artefacts import Rejected, Utilities, Utility
 from palmette.features.frame import Frame
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup
+from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Source
 from palmette.features.spec.values import Duration, SparkType, Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -38,9 +38,7 @@ ORDERS = Table.model_validate(
 COUNT = Aggregate(function="count", source="orders", window=Window(30, "d"), by=("user_id",))
 
 
-def feature(
-    name: str, computation: Aggregate | Expression | Lookup | None = COUNT, **more: object
-) -> ViewFeature:
+def feature(name: str, computation: Aggregate | Expression | Lookup | None = COUNT, **more: object) -> ViewFeature:
     fields = {
         "dtype": BIGINT,
         "nullable": True,
@@ -125,9 +123,9 @@ def test_features_and_lineage_are_tables_without_internal_features() -> None:
     body = pull_request_body(facts_of(view))
     assert section(body, "Features").splitlines()[2] == (
         "| `f` | `bigint` not null | `0` | How often \\| when<br>"
-        "`number of rows of orders in the 30d before the cut-off` |"
+        "`number of rows of orders in the 30 days before the cut-off` |"
     )
-    assert section(body, "Lineage").splitlines()[2] == "| `f` | `orders`: `at`, `user_id` |"
+    assert section(body, "Lineage").splitlines()[4] == "| `f` | `orders`: `at`, `user_id` |"
     assert "hidden" not in body
 
 
@@ -139,12 +137,8 @@ def test_what_a_specification_says_stays_text(field: str) -> None:
     if field == "owner":
         view = view_of(feature("f"), owner=HOSTILE)
     else:
-        view = view_of(
-            feature("f", **({"computation": None} if field == "derive" else {}), **{field: HOSTILE})
-        )
-    body = pull_request_body(
-        facts_of(view, measurements=(Measurement(name="x", status="passed", detail=HOSTILE),))
-    )
+        view = view_of(feature("f", **({"computation": None} if field == "derive" else {}), **{field: HOSTILE}))
+    body = pull_request_body(facts_of(view, measurements=(Measurement(name="x", status="passed", detail=HOSTILE),)))
     assert "\n## Approved" not in body and "\n```\n" not in body
     prose = "\n".join(line for line in body.splitlines() if "onerror" in line)
     outside_code = prose.replace("```` a \\| b", "````").split("````")[::2]
@@ -188,15 +182,10 @@ def test_the_preview_hides_personal_data_and_whatever_is_computed_from_it() -> N
     )
     view = replace(view, lineage={**view.lineage, "last_city": ("orders.at", "orders.city")})
     schema = {"user_id": BIGINT, "f": BIGINT, "last_city": STRING}
-    rows = [
-        {"user_id": number, "f": None if number < 3 else number, "last_city": "Atlantis"}
-        for number in range(7)
-    ]
+    rows = [{"user_id": number, "f": None if number < 3 else number, "last_city": "Atlantis"} for number in range(7)]
     body = pull_request_body(facts_of(view, preview=Frame.of(schema, rows)))
     assert "Atlantis" not in body and "5 of 7 rows" in body and "`last_city` hidden" in body
-    assert section(body, "Data preview").splitlines()[4] == "| `3` | `3` | ••• |", (
-        "rows with values come first"
-    )
+    assert section(body, "Data preview").splitlines()[4] == "| `3` | `3` | ••• |", "rows with values come first"
     again = pull_request_body(facts_of(view, preview=Frame.of(schema, rows[::-1])))
     assert again == body, "the order of the rows does not matter"
 
@@ -261,7 +250,7 @@ SOURCE = {"source": "s"}
     [
         (
             Aggregate(function="sum", of="amount", where="amount > 0", window=Window(7, "d"), **SOURCE),
-            "sum of amount over s where amount > 0 in the 7d before the cut-off",
+            "sum of amount over s where amount > 0 in the 7 days before the cut-off",
         ),
         (
             Aggregate(function="share", of="hour >= 18", **SOURCE),
@@ -281,7 +270,7 @@ SOURCE = {"source": "s"}
         ),
         (
             Aggregate(function="exists", by=("offer_id",), window=Window(12, "h"), **SOURCE),
-            "whether there is a row of s in the 12h before the cut-off, per offer_id",
+            "whether there is a row of s in the 12 hours before the cut-off, per offer_id",
         ),
         (
             Expression(sql="sum(a) / sum(b)", source="s", where="a > 0"),
@@ -296,6 +285,38 @@ SOURCE = {"source": "s"}
 def test_definitions(computation: Aggregate | Expression | Lookup, expected: str) -> None:
     item = feature("f", computation)
     assert definition(item, view_of(item)) == expected
+
+
+def test_the_steps_of_a_source() -> None:
+    source = Source.model_validate(
+        {
+            "name": "s",
+            "steps": [
+                {"filter": "a > 0"},
+                {"compute": {"b": "a + 1"}},
+                {"replace": {"column": "c", "values": {"x": None, "y": 1}}},
+                {"convert": {"column": "c", "to": "int"}},
+                {"extract": {"column": "h", "of": "at", "date_part": "hour"}},
+                {"categorise": {"column": "k", "of": "a", "buckets": [1], "labels": ["low", "high"]}},
+                {"join": {"table": "t", "on": ["id"], "cardinality": "many_to_one", "columns": {"n": "m"}}},
+                {"previous": {"column": "p", "of": "a", "by": ["u"]}},
+                {"gap": {"column": "g", "by": ["u"]}},
+                {"session": {"column": "v", "by": ["u"], "timeout": "30m"}},
+            ],
+        }
+    )
+    assert steps_of(ViewSource("s", ORDERS, source.steps[:7], source.steps[7:], {}, {}, ("u",))) == [
+        "only where a > 0",
+        "b = a + 1",
+        "in c, 'x' by null, 'y' by 1",
+        "c as int",
+        "h = part of at",
+        "k = categories of a",
+        "n from t (many to one)",
+        "p = a of the event before",
+        "g = days since the event before",
+        "v = session, a new one after 30m of silence",
+    ]
 
 
 SCRIPT = """

@@ -13,9 +13,9 @@ from itertools import groupby
 from palmette.delivery.markdown import block, code, items, sections, table, text
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.change import ChangeClass
-from palmette.features.actors.pull_request.definitions import definition
+from palmette.features.actors.pull_request.definitions import definition, steps_of
 from palmette.features.artefacts import Utilities
-from palmette.features.frame import Frame
+from palmette.features.frame import Frame, Row
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
@@ -118,10 +118,12 @@ def _lineage(view: View) -> str:
         return [code(feature.name), "<br>".join(tables)]
 
     made = table(("feature", "depends on"), [row(feature) for feature in visible(view)])
-    forbidden = (
-        f"\n\nForbidden, and in no lineage: {', '.join(map(code, view.forbidden))}." if view.forbidden else ""
-    )
-    return made + forbidden
+    forbidden = f"Forbidden, and in no lineage: {', '.join(map(code, view.forbidden))}." if view.forbidden else ""
+    sources = [
+        f"{code(source.name)}: {code(source.table.name)}{''.join(f'; {code(step)}' for step in steps_of(source))}"
+        for source in view.sources
+    ]
+    return "\n\n".join(filter(None, (items(sources), made, forbidden)))
 
 
 def _verification(facts: Facts) -> str:
@@ -146,10 +148,7 @@ def _survivors(facts: Facts) -> str:
 def personal_columns(view: View) -> frozenset[str]:
     """Output columns whose values are, or are computed from, personal data."""
     marked = {
-        f"{name}.{column.name}"
-        for name, entry in view.tables.items()
-        for column in entry.columns
-        if column.personal
+        f"{name}.{column.name}" for name, entry in view.tables.items() for column in entry.columns if column.personal
     }
     names = {column.split(".", 1)[1] for column in marked}
     computed = {name for name, columns in view.lineage.items() if marked & set(columns)}
@@ -160,26 +159,26 @@ def _preview(facts: Facts) -> str:
     frame, masked = facts.preview, personal_columns(facts.view)
     if frame is None or not frame.rows:
         return (
-            "No rows to show: the script was not run on sample data."
-            if frame is None
-            else "The sample gives no rows."
+            "No rows to show: the script was not run on sample data." if frame is None else "The sample gives no rows."
         )
-    fullest = sorted(
-        frame.rows, key=lambda row: (sum(value is None for value in row.values()), repr(list(row.values())))
-    )
+    fullest = sorted(frame.rows, key=lambda row: _emptiest_last(row, facts.view))
     rows = [
-        [MASK if name in masked else code(_short(row[name])) for name in frame.schema]
-        for row in fullest[:PREVIEW_ROWS]
+        [MASK if name in masked else code(_short(row[name])) for name in frame.schema] for row in fullest[:PREVIEW_ROWS]
     ]
     hidden = (
         f" {', '.join(map(code, sorted(masked & set(frame.schema))))} hidden: personal data."
         if masked & set(frame.schema)
         else ""
     )
-    return (
-        f"{min(len(frame.rows), PREVIEW_ROWS)} of {len(frame.rows)} rows from the sample.{hidden}\n\n"
-        + table(tuple(map(code, frame.schema)), rows)
+    return f"{min(len(frame.rows), PREVIEW_ROWS)} of {len(frame.rows)} rows from the sample.{hidden}\n\n" + table(
+        tuple(map(code, frame.schema)), rows
     )
+
+
+def _emptiest_last(row: Row, view: View) -> tuple[object, ...]:
+    """Sorts rows by the number of nulls, then by the keys of the grain, then by everything else."""
+    keys = [row[name] for name in view.grain if row.get(name) is not None]
+    return sum(value is None for value in row.values()), keys, repr(list(row.values()))
 
 
 def _short(value: object) -> str:
@@ -206,11 +205,7 @@ def _backfill(facts: Facts) -> str:
         if facts.view.partition
         else "the output is replaced as a whole"
     )
-    return (
-        f"{block(commands, 'sh')}\n\nRepeating a command is safe: {written}. {rollback}"
-        if commands
-        else rollback
-    )
+    return f"{block(commands, 'sh')}\n\nRepeating a command is safe: {written}. {rollback}" if commands else rollback
 
 
 def _questions(facts: Facts) -> list[str]:
@@ -225,9 +220,7 @@ def _questions(facts: Facts) -> list[str]:
         for item in facts.measurements
         if item.status == "skipped"
     ]
-    survivors = (
-        ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
-    )
+    survivors = ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
     return [*map(text, facts.questions), *read, *skipped, *survivors]
 
 

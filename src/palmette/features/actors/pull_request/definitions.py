@@ -1,12 +1,27 @@
-"""A feature's definition in one sentence, for the reader of a pull request."""
+"""Definitions in words, for the reader of a pull request: of a feature, and of the rows of its source."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc import (
+    Aggregate,
+    CategoriseStep,
+    ComputeStep,
+    ConvertStep,
+    Expression,
+    ExtractStep,
+    FilterStep,
+    GapStep,
+    JoinStep,
+    Lookup,
+    PreviousStep,
+    ReplaceStep,
+    SessionStep,
+    Step,
+)
 from palmette.features.spec.values import Window
-from palmette.features.spec.view import View, ViewFeature
+from palmette.features.spec.view import View, ViewFeature, ViewSource
 
 _PHRASES = {
     "count": "number of rows of",
@@ -53,12 +68,50 @@ def definition(feature: ViewFeature, view: View) -> str:
     if computed.where:
         sentence += f" where {computed.where}"
     sentence += (
-        " in all history"
-        if computed.window == Window.ALL
-        else f" in the {computed.window} before the cut-off"
+        " in all history" if computed.window == Window.ALL else f" in the {_length(computed.window)} before the cut-off"
     )
     by = computed.by or tuple(view.grain)
     return sentence if set(by) == set(view.grain) else f"{sentence}, per {', '.join(by)}"
+
+
+def steps_of(source: ViewSource) -> list[str]:
+    """What happens to the rows of a source, step by step; plain text."""
+    return [_step(step) for step in (*source.early, *source.late)]
+
+
+def _step(step: Step) -> str:
+    match step:
+        case FilterStep():
+            return f"only where {step.filter}"
+        case ComputeStep():
+            return ", ".join(f"{name} = {expression}" for name, expression in step.compute.items())
+        case ReplaceStep():
+            pairs = ", ".join(
+                f"{old!r} by {'null' if new is None else repr(new)}" for old, new in step.replace.values.items()
+            )
+            return f"in {step.replace.column}, {pairs}"
+        case ConvertStep():
+            return f"{step.convert.column} as {step.convert.to}"
+        case CategoriseStep():
+            return f"{step.categorise.column} = categories of {step.categorise.of or 'conditions'}"
+        case ExtractStep():
+            return f"{step.extract.column} = part of {step.extract.of}"
+        case JoinStep():
+            columns = ", ".join(step.join.columns)
+            return f"{columns} from {step.join.table} ({step.join.cardinality.replace('_', ' ')})"
+        case PreviousStep():
+            return f"{step.previous.column} = {step.previous.of} of the event before"
+        case GapStep():
+            return f"{step.gap.column} = {step.gap.unit} since the event before"
+        case SessionStep():
+            return f"{step.session.column} = session, a new one after {step.session.timeout} of silence"
+        case _:
+            assert_never(step)
+
+
+def _length(window: Window) -> str:
+    unit = {"d": "day", "h": "hour"}[window.unit]
+    return unit if window.amount == 1 else f"{window.amount} {unit}s"
 
 
 def _phrase(aggregate: Aggregate) -> str:
