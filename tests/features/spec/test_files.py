@@ -1,0 +1,149 @@
+"""Run files, sample files and the published schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from palmette._yaml import parse_yaml
+from palmette.cli.schema import schema
+from palmette.documents import parse_document
+from palmette.errors import InputError
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.resolve import check_samples, load_run
+from palmette.features.spec.schemas import FORMATS, schema_of
+
+CASES = Path(__file__).with_name("cases")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+RUN = """run: 1
+fsc: base.yaml
+dfr: registry.yaml
+repository: {path: ., readme: README.md}
+interval: {as_of: "2025-03-31T00:00:00Z"}
+output: {path: out}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("base.yaml", "registry.yaml"):
+        (tmp_path / name).write_text((CASES / name).read_text("utf-8"), encoding="utf-8")
+    (tmp_path / "README.md").write_text("# Conventions\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("was", "now", "code", "nearest"), [
+    ("fsc: base.yaml", "fsc: bsae.yaml", "no-such-file", "base.yaml"),
+    ("readme: README.md", "readme: READ.md", "no-such-file", "README.md"),
+    ("path: .,", "path: nowhere,", "no-such-folder", None),
+    ("as_of: \"2025-03-31T00:00:00Z\"", "as_of: \"2025-03-31T00:00:00\"", "missing-offset", None),
+    ("{as_of: \"2025-03-31T00:00:00Z\"}", "{}", "interval-form", None),
+    ("{as_of:", "{start: \"2025-03-30T00:00:00Z\", as_of:", "interval-form", None),
+    ("{as_of:", "{start:", "interval-form", None),
+    ("{as_of: \"2025-03-31T00:00:00Z\"}", "{start: \"2025-03-31T00:00:00Z\", end: \"2025-03-31T00:00:00Z\"}", "empty-interval", None),
+    ("output: {path: out}", "output: {}", "output-form", None),
+    ("output: {path: out}", "output: {path: out, table: t}", "output-form", None),
+    ("path: .,", "path: ., config_class: offers.config,", "bad-class-name", None),
+    ("output: {path: out}", "output: {path: out}\nplaner: offline", "unknown-key", "planner"),
+])
+def test_run_file_mistakes(was: str, now: str, code: str, nearest: str | None, folder: Path) -> None:
+    assert was in RUN
+    (folder / "run.yaml").write_text(RUN.replace(was, now), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_run(folder / "run.yaml")
+    problem = next(problem for problem in raised.value.problems if problem.code == code)
+    assert problem.line
+    assert problem.nearest == nearest
+
+
+def test_partitions_end_at_midnight(folder: Path) -> None:
+    text = (CASES / "base.yaml").read_text("utf-8")
+    text = text.replace("cutoff: run, zone: UTC", "cutoff: partition, zone: Europe/Paris") + "output: {partition: on_day}\n"
+    (folder / "base.yaml").write_text(text, encoding="utf-8")
+    for as_of, codes in (("2025-03-31T00:00:00Z", ["not-midnight"]), ("2025-03-31T00:00:00+02:00", [])):
+        (folder / "run.yaml").write_text(RUN.replace("2025-03-31T00:00:00Z", as_of), encoding="utf-8")
+        try:
+            load_run(folder / "run.yaml")
+            found: list[str] = []
+        except InputError as error:
+            found = [problem.code for problem in error.problems]
+        assert found == codes
+
+
+def test_run_file(folder: Path) -> None:
+    (folder / "run.yaml").write_text(RUN, encoding="utf-8")
+    assert load_run(folder / "run.yaml").fsc == "base.yaml"
+
+
+REGISTRY = """dfr: 1
+tables:
+  - name: t
+    kind: event
+    path: t.parquet
+    keys: [key]
+    event_time: at
+    columns:
+      - {name: key, type: bigint}
+      - {name: at, type: timestamp}
+      - {name: amount, type: double}
+"""
+
+
+def samples(registry: str, folder: Path) -> list[tuple[str, str | None]]:
+    problems = check_samples(parse_document(registry, Registry, "dfr"), folder)
+    return [(problem.code, problem.nearest) for problem in problems]
+
+
+def test_samples(tmp_path: Path) -> None:
+    at = pa.array([0], pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"key": pa.array([1], pa.int64()), "at": at, "amount": [1.0]}), tmp_path / "t.parquet")
+    assert samples(REGISTRY, tmp_path) == []
+    assert samples(REGISTRY.replace("t.parquet", "tt.parquet"), tmp_path) == [("no-such-file", "t.parquet")]
+    assert samples(REGISTRY.replace("amount", "amout"), tmp_path) == [("column-not-in-sample", "amount")]
+    assert samples(REGISTRY.replace("type: double", "type: float"), tmp_path) == [("type-differs-in-sample", "double")]
+    pq.write_table(pa.table({"key": pa.array([1], pa.int64()), "at": at.cast(pa.timestamp("us")), "amount": [1.0]}),
+                   tmp_path / "t.parquet")
+    assert samples(REGISTRY, tmp_path) == [("type-differs-in-sample", "timestamp_ntz")]
+    (tmp_path / "t.parquet").write_bytes(b"no parquet")
+    assert samples(REGISTRY, tmp_path) == [("unreadable-sample", None)]
+
+
+def test_text_samples(tmp_path: Path) -> None:
+    csv = REGISTRY.replace("    path: t.parquet", "    path: t.csv\n    format: csv")
+    (tmp_path / "t.csv").write_text("key,at,amont\n1,2025-01-01,2\n", encoding="utf-8")
+    assert samples(csv, tmp_path) == [("column-not-in-sample", "amont")]
+    lines = csv.replace("csv", "json")
+    (tmp_path / "t.json").write_text('{"key": 1}\n{"at": "2025-01-01", "amount": 2}\n', encoding="utf-8")
+    assert samples(lines, tmp_path) == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_schemas_describe_every_field(name: str) -> None:
+    published = schema_of(name)
+    jsonschema.Draft202012Validator.check_schema(published)
+    assert published["description"]
+    assert set(published["properties"]) == set(FORMATS[name].model_fields)
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("fsc", "*/specs/*.yaml"), ("dfr", "*/registry.yaml"), ("run", "*/runs/*.yaml")])
+def test_examples_fit_their_schema(name: str, pattern: str) -> None:
+    files = sorted(EXAMPLES.glob(pattern))
+    assert files
+    validator = jsonschema.Draft202012Validator(schema_of(name))
+    for file in files:
+        validator.validate(parse_yaml(file.read_text("utf-8")).value)
+
+
+def test_schema_command(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(schema, ["fsc"])
+    assert json.loads(shown.output) == schema_of("fsc")
+    target = tmp_path / "dfr.json"
+    assert CliRunner().invoke(schema, ["dfr", "--output", str(target)]).exit_code == 0
+    assert json.loads(target.read_text("utf-8")) == schema_of("dfr")
+    assert CliRunner().invoke(schema, ["fcs"]).exit_code == 2
