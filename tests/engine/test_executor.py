@@ -143,6 +143,36 @@ def test_without_help_the_run_stops_and_says_what_was_tried(tmp_path: Path) -> N
         result.raise_if_stopped()
 
 
+def test_resuming_a_stopped_run_tries_the_failed_actor_once_more_and_asks_again(tmp_path: Path) -> None:
+    cured: list[bool] = []
+
+    class Moody(Toy):
+        def run(self, input: Any, context: Context) -> Attempt[Any]:
+            self.runs.append(context.instruction)
+            return Attempt(part(self.name)) if cured else Attempt(None, reason="The machine is ill.")
+
+    toy, human = Moody("a", strict=True), ScriptedHuman([None, None])
+    assert run_topology(chain(toy, human=human), tmp_path / "run").status == "stopped"
+    assert resume_run(tmp_path / "run", setup=chain(toy, human=human)).status == "stopped"
+    assert len(toy.runs) == 2 and len(human.questions) == 2
+    cured.append(True)
+    assert resume_run(tmp_path / "run", setup=chain(toy, human=human)).status == "finished"
+
+
+def test_a_used_up_budget_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
+    assert run_topology(chain(Toy("a", strict=True), budget=Budget(steps=1)), tmp_path / "run").status == "finished"
+
+
+def test_a_bug_in_a_planner_is_journaled_before_it_propagates(tmp_path: Path) -> None:
+    class Buggy:
+        def decide(self, situation: Situation) -> Decision:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_topology(chain(Toy("a", strict=True), planner=Buggy()), tmp_path / "run")
+    assert read_journal(tmp_path / "run")[-1].event.kind == "run_ended"
+
+
 def test_the_human_may_tell_another_actor(tmp_path: Path) -> None:
     class Secret(Toy):
         def implicated(self, violation: Violation, output: Any) -> str | None:

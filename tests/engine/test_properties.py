@@ -111,7 +111,7 @@ class Watched:
 
 
 PLANNERS = st.sampled_from([OfflinePlanner, SequentialPlanner, lambda: RandomPlanner(7)])
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @some

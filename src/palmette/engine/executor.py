@@ -34,9 +34,8 @@ class Executor:
     def run(self) -> None:
         """Walks until END; raises `RunStopped` when that cannot be reached."""
         while True:
-            self._recorder.check_budget()
             situation = self.situation()
-            decision = self._setup.planner.decide(situation)
+            decision = self._decide(situation)
             refusal = self._refusal(decision, situation)
             if refusal:
                 self._refuse(decision, refusal)
@@ -62,6 +61,13 @@ class Executor:
                 )
             else:
                 self._walk(decision.next)
+
+    def _decide(self, situation: Situation) -> Decision:
+        """The planner's decision; with the budget used up, END where that is permitted."""
+        if END in situation.permitted and self._setup.budget.reached(situation.state, "step"):
+            return Decision(END, diagnosis="The budget is used up, and the run may end here.")
+        self._recorder.check_budget("step")
+        return self._setup.planner.decide(situation)
 
     def situation(self) -> Situation:
         """What the planner decides on now."""

@@ -163,7 +163,7 @@ class Invoker:
         refused: dict[str, Verdict] = {}
         outcome = _Outcome(Attempt(None), Verdict(ok=False))
         for number in range(1, self._setup.topology.actors[task.name].retries + 1):
-            self._recorder.check_budget()
+            self._recorder.check_budget("attempt")
             begun = time.monotonic()
             outcome = self._try(task, self._context(task.name, task, tuple(past)), refused)
             self._record_attempt(task, number, outcome, time.monotonic() - begun)

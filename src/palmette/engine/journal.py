@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from pydantic import ValidationError
+
 from palmette.engine.events import EVENT, Entry, Event
 from palmette.errors import RunError
 
@@ -102,7 +104,7 @@ def read_journal(folder: Path) -> list[Entry]:
     try:
         _check_version(connection, folder)
         return _entries(connection)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, ValidationError) as error:
         raise RunError(
             f"The journal {str(path)!r} cannot be read: {error}.",
             "Start the run anew.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Literal
 
 from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked, Spend
 from palmette.engine.human import Human
@@ -31,10 +32,10 @@ class Recorder:
             for entry in entries:
                 self._observer.event(entry)
 
-    def check_budget(self) -> None:
+    def check_budget(self, before: Literal["step", "attempt"]) -> None:
         """Raises `RunStopped` when a limit is used up."""
         with self._guard:
-            limit = self._budget.reached(self.state)
+            limit = self._budget.reached(self.state, before)
             if limit:
                 if not self.state.over_budget:
                     self.record(BudgetReached(limit=limit))

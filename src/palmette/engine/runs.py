@@ -22,7 +22,7 @@ from palmette.engine.registry import load
 from palmette.engine.setup import NoObserver, Observer, RunResult, Setup
 from palmette.engine.state import RunState, fold
 from palmette.engine.topology import Topology
-from palmette.errors import DeveloperError, PalmetteError, RunError, RunStopped, nearest
+from palmette.errors import DeveloperError, RunError, RunStopped, nearest
 
 
 def runs_folder() -> Path:
@@ -60,6 +60,7 @@ def run_topology(
     The result is `finished`, or `stopped` when a budget was reached or a person is needed. Every other
     `PalmetteError` propagates after it was journaled. Either way the run can be resumed.
     """
+    folder = folder.absolute()
     try:
         with Journal(folder) as journal:
             if journal.entries():
@@ -91,6 +92,7 @@ def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | No
 
     The setup is opened again from the journal's header; one that was put together in code must be given.
     """
+    folder = folder.absolute()
     header = run_state(folder).header
     if header is None:
         raise RunError(f"The run in {str(folder)!r} was cut off before it began.", "Start it anew.", code="empty-run")
@@ -118,11 +120,11 @@ def _walk(executor: Executor, recorder: Recorder, folder: Path, given: dict[str,
         executor.run()
     except RunStopped as stop:
         status, reason = "stopped", stop.message
-    except PalmetteError as error:
-        recorder.record(RunEnded(status="failed", reason=str(error)))
-        raise
     except KeyboardInterrupt:
         recorder.record(RunEnded(status="interrupted"))
+        raise
+    except Exception as error:
+        recorder.record(RunEnded(status="failed", reason=str(error)))
         raise
     recorder.record(RunEnded(status=status, reason=reason))
     return RunResult(folder, recorder.state, status, reason)
@@ -145,6 +147,9 @@ def _open(name: str, arguments: dict[str, JsonValue]) -> Setup:
     return setup
 
 
+RunStatus = Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """One line of `palmette runs`."""
@@ -153,7 +158,7 @@ class RunSummary:
     folder: Path
     what: str
     """Name of the topology."""
-    status: Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+    status: RunStatus
     started: datetime
     steps: int
 
@@ -164,31 +169,39 @@ def run_state(folder: Path) -> RunState:
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:
-    """All runs, the newest first."""
+    """All runs whose journal can be read, the newest first."""
     root = root or runs_folder()
     folders = [path.parent for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
-    summaries = [summarise(folder) for folder in folders]
+    summaries = [summary for folder in folders if (summary := _readable(folder))]
     return sorted(summaries, key=lambda run: (run.started, run.id), reverse=True)
 
 
 def summarise(folder: Path) -> RunSummary:
     """What `palmette runs` says about a run."""
     state = run_state(folder)
-    status: Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+    status: RunStatus
     status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
     what = Topology.model_validate_json(state.header.topology).topology if state.header else ""
     started = datetime.fromtimestamp(state.started).astimezone()
     return RunSummary(folder.name, folder, what, status, started, state.decisions)
 
 
+def _readable(folder: Path) -> RunSummary | None:
+    try:
+        return summarise(folder)
+    except RunError:
+        return None
+
+
 def find_run(id: str) -> Path:
     """The folder of a run, by its id, a unique beginning of it, a path, or `latest`."""
-    if (Path(id) / NAME).is_file():
-        return Path(id).absolute()
+    for folder in (Path(id), runs_folder() / id):
+        if (folder / NAME).is_file():
+            return folder.absolute()
     runs = list_runs()
     if id == "latest" and runs:
         return runs[0].folder
-    found = [run for run in runs if run.id == id] or [run for run in runs if run.id.startswith(id)]
+    found = [run for run in runs if run.id.startswith(id)]
     if len(found) == 1:
         return found[0].folder
     hint = nearest(id, [run.id for run in runs])

@@ -33,11 +33,11 @@ class Budget(Model):
     tokens: int | None = None
     money: float | None = None
 
-    def reached(self, state: RunState) -> str:
-        """The limit that is used up, in words; empty when there is none."""
+    def reached(self, state: RunState, before: Literal["step", "attempt"]) -> str:
+        """The limit that forbids one more step or attempt, in words; empty when there is none."""
         spent = state.spent
         limits: tuple[tuple[str, float, float | None], ...] = (
-            ("steps", spent.steps, self.steps),
+            ("steps", spent.steps, self.steps if before == "step" else None),
             ("attempts", spent.attempts, self.attempts),
             ("seconds", spent.seconds, self.seconds),
             ("tokens", spent.spend.tokens, self.tokens),

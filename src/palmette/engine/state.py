@@ -154,8 +154,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
             given = {name: Version(digest, 1, "given") for name, digest in event.given.items()}
             return replace(state, header=event, artefacts=given, supplied=event.given, started=at)
         case e.RunResumed():
-            spent = Spent() if state.over_budget else state.spent
-            return replace(state, ended=None, over_budget=False, spent=spent)
+            return _resumed(state)
         case e.ArtefactEdited():
             return _edited(state, event)
         case e.Decided():
@@ -223,10 +222,19 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
     )
 
 
+def _resumed(state: RunState) -> RunState:
+    """Whoever resumes a stopped run wants another try: the failures that stopped it count no more."""
+    actors = state.actors
+    if state.ended and state.ended.status == "stopped":
+        actors = {name: replace(actor, failure=None) for name, actor in actors.items()}
+    spent = Spent() if state.over_budget else state.spent
+    return replace(state, ended=None, over_budget=False, spent=spent, actors=actors, answer=None, refusals=())
+
+
 def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
     number = state.artefacts[event.artefact].number + 1 if event.artefact in state.artefacts else 1
     version = Version(event.digest, number, event.by)
-    state = replace(state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset(), answer=None)
+    state = replace(state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset())
     if event.by == "environment":
         state = replace(state, supplied={**state.supplied, event.artefact: event.digest})
     if event.verdict:

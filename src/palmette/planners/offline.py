@@ -27,7 +27,8 @@ class OfflinePlanner:
     def _wanted(self, situation: Situation) -> tuple[str, ...]:
         """The actors that must be fresh before the run may end, producers first."""
         invoked = [name for name in situation.topology.actors if situation.state.actor(name).invocations]
-        return situation.wiring.needed([*situation.topology.end, *invoked, *situation.state.pending])
+        instructed = [name for name in situation.topology.actors if name in situation.state.pending]
+        return situation.wiring.needed([*situation.topology.end, *invoked, *instructed])
 
     def _is_open(self, situation: Situation, name: str, failure: Failure) -> bool:
         """Whether a failure stands: nothing that it depends on has changed, or is about to."""

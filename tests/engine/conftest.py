@@ -1,0 +1,16 @@
+"""Shared by the engine's tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from palmette.engine import journal
+from palmette.engine.artefacts import os as artefacts_os
+
+
+@pytest.fixture(autouse=True, scope="session")
+def without_sync() -> None:
+    """Nothing is synced to the disk: that only matters when the power fails, which no test does."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(journal, "SYNCED", frozenset())
+    patch.setattr(artefacts_os, "fsync", lambda descriptor: None)
