@@ -30,8 +30,10 @@ def empty_value(sql: str) -> str | None:
 
 
 def never_null(sql: str) -> bool:
-    """Whether it is a bare count."""
-    return isinstance(sqlglot.parse_one(sql, dialect="spark"), _ZERO)
+    """Whether it is a bare count, or ends in a constant for null."""
+    tree = sqlglot.parse_one(sql, dialect="spark")
+    last = tree.expressions[-1].unnest() if isinstance(tree, exp.Coalesce) and tree.expressions else None
+    return isinstance(tree, _ZERO) or isinstance(last.this if isinstance(last, exp.Neg) else last, exp.Literal)
 
 
 def presence_column(feature: ViewFeature) -> str:
@@ -67,6 +69,9 @@ def _fold(node: exp.Expr) -> exp.Expr:
             child.replace(folded)
     if isinstance(node, _NULL_IN_NULL_OUT) and any(isinstance(child, exp.Null) for child in node.iter_expressions()):
         return exp.Null()
+    if isinstance(node, exp.Coalesce):
+        known = [child for child in (node.this, *node.expressions) if not isinstance(child, exp.Null)]
+        return exp.Null() if not known else exp.Coalesce(this=known[0], expressions=known[1:]) if known[1:] else known[0]
     if isinstance(node, exp.Div):
         return exp.Anonymous(this="try_divide", expressions=[node.this.copy(), node.expression.copy()])
     if isinstance(node, exp.Mod):

@@ -1,0 +1,33 @@
+"""A team's conventions, and scripts written by them."""
+
+from __future__ import annotations
+
+from palmette.engine.actor import TextFile
+from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities
+from palmette.features.pyspark import format_source, write_script
+from palmette.features.spec.view import View
+
+SPARK = Parameter(name="spark", annotation="SparkSession")
+CONFIG = Parameter(name="config", annotation="ViewConfig")
+FEATURES = Parameter(name="features", annotation="DataFrame")
+AS_OF = Parameter(name="as_of", annotation="datetime")
+TABLES = Parameter(name="tables", annotation="dict[str, DataFrame]")
+ARGV = Parameter(name="argv", annotation="Sequence[str] | None", default="None")
+
+CONVENTIONS = Conventions(
+    script_path="{view}.py", test_path="test_{view}.py", config_path="{view}.yaml",
+    functions=(
+        FunctionShape(name="load", role="load", parameters=(SPARK, CONFIG), returns="dict[str, DataFrame]"),
+        FunctionShape(name="build", role="build", parameters=(TABLES, AS_OF), returns="DataFrame"),
+        FunctionShape(name="write", role="write", parameters=(FEATURES, CONFIG), returns="None"),
+        FunctionShape(name="main", role="main", parameters=(ARGV,), returns="None"),
+    ))
+
+
+def script(view: View, conventions: Conventions = CONVENTIONS, config: Config | None = None,
+           utilities: Utilities | None = None) -> str:
+    """The formatted script; without a team configuration unless one is given."""
+    template = Template(file=TextFile(path=f"{view.name}.py", text=""), conventions=conventions)
+    plain = Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
+    source = write_script(view, template, config or plain, utilities or Utilities())
+    return format_source(source, conventions.line_length)

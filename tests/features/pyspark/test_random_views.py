@@ -1,0 +1,31 @@
+"""Scripts of random views give what the oracle gives, on rows that sit on the boundaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark_scripts import script
+from random_views import AS_OF, Maker
+
+from palmette.errors import InputError
+from palmette.features.harness.connect import ConnectHarness
+from palmette.features.harness.harness import Case
+from palmette.features.oracle import NotCovered, WouldFail, differences, expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_script_agrees_with_oracle(seed: int, harness: ConnectHarness, tmp_path: Path) -> None:
+    maker = Maker(seed)
+    try:
+        view = maker.view()
+        frames = maker.frames(view)
+        as_of = None if view.cutoff == "spine" else AS_OF
+        wanted = expected(view, frames, as_of)
+    except (InputError, NotCovered, WouldFail) as error:
+        pytest.skip(str(error))
+    path = tmp_path / "script.py"
+    path.write_text(script(view), encoding="utf-8")
+    (result,) = harness.execute(path, "build", [Case(str(seed), frames, as_of, "Asia/Tokyo")], root=tmp_path)
+    assert result.frame is not None, result.trace or result.error
+    assert differences(wanted, result.frame, view) == ()
