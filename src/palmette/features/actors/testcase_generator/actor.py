@@ -9,7 +9,7 @@ from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.features.actors.testcase_generator.offline import MOST, Suite
 from palmette.features.artefacts import Request, Template, TestCases
-from palmette.features.frame_json import encode_row, frame_of_unit_test, instant_of
+from palmette.features.frame_json import encode, encode_row, frame_of_unit_test, instant_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
@@ -106,7 +106,7 @@ class TestcaseGenerator(BaseActor):
         found = []
         for feature in self.view.features:
             values = [row[feature.name] for case in output.cases for row in case.expect if feature.name in row]
-            default = feature.default if not isinstance(feature.default, tuple) else list(feature.default)
+            default = None if feature.default is None else encode(feature.dtype, feature.default)
             seen = {"default" if value in (None, default) else "value" for value in values}
             found += [Violation(code="feature-not-covered", subject=feature.name,
                                 message=f"No case gives {feature.name!r} a {kind}.")
