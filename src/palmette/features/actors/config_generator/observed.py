@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import yaml
@@ -23,6 +24,8 @@ class Observed:
     """The parsed neighbouring documents."""
 
     documents: tuple[Any, ...] = ()
+    own_names: frozenset[str] = frozenset()
+    """Names of the files and their folders: a value that repeats one is about that view, not about the team."""
 
     @classmethod
     def read(cls, files: Sequence[TextFile]) -> Observed:
@@ -32,7 +35,10 @@ class Observed:
                 found.append(yaml.safe_load(file.text))
             except yaml.YAMLError:
                 continue
-        return cls(tuple(document for document in found if isinstance(document, dict)))
+        names = {
+            name for file in files for name in (PurePosixPath(file.path).stem, PurePosixPath(file.path).parent.name)
+        }
+        return cls(tuple(document for document in found if isinstance(document, dict)), frozenset(names - {""}))
 
     def values(self, pattern: Pattern) -> list[Any]:
         """All values at `pattern`, over all documents."""
@@ -48,6 +54,8 @@ class Observed:
         seen = [list(_at(document, pattern)) for document in self.documents]
         flat = [value for values in seen for value in values]
         if len([values for values in seen if values]) < least or not flat or any(v is NOTHING for v in flat):
+            return NOTHING
+        if len(self.documents) == 1 and any(name in str(flat[0]) for name in self.own_names):
             return NOTHING
         return flat[0] if all(value == flat[0] for value in flat) else NOTHING
 
