@@ -84,7 +84,7 @@ FAULTS = {
     "fails late": ("    return users.selectExpr('1 / 0 AS x')", "DIVIDE_BY_ZERO"),
     "no frame": ("    return 3", "TypeError: build gave int instead of a DataFrame"),
     "ends the process": ("    import os; os._exit(9)", "ProcessEnded"),
-    "strange type": ("    return users.selectExpr('struct(1) AS x')", "UnsupportedType"),
+    "strange type": ("    return users.selectExpr('struct(1) AS x')", "UnreadableResult"),
 }
 
 
@@ -179,7 +179,7 @@ def test_tests_run_against_each_variant(harness: ConnectHarness, script: Path, t
         "broken": text.replace("def build", "def built"),
         "original again": text,
     }
-    quick = dataclasses.replace(harness, variant_seconds=6.0)
+    quick = dataclasses.replace(harness, variant_seconds=4.0)
     results = quick.run_tests(team / "tests" / "test_spend.py", variants, script, root=team, stop_at_first=False)
     assert list(results) == list(variants)
     everything = ("test_counts[31-1]", "test_counts[1-1]", "test_nothing")

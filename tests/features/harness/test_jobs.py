@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,12 @@ def test_a_job_is_not_run_again_when_the_script_is_at_fault(tmp_path: Path) -> N
     sandbox = Ending()
     answer = run(sandbox, Server(alive=True), tmp_path).answers[0]
     assert sandbox.runs == 1
-    assert answer.error == "ProcessEnded: the process ended before the answer (exit code 1). no luck"
+    assert answer.fields.error == "ProcessEnded: the process ended before the answer (exit code 1). no luck"
 
 
 def test_what_was_not_reached_in_time_says_so(tmp_path: Path) -> None:
     answer = run(Ending(jobs.TOO_LATE), Server(alive=True), tmp_path).answers[0]
-    assert answer.error == "NotRun: an earlier one took too long"
+    assert answer.fields.error == "NotRun: an earlier one took too long"
 
 
 def test_the_usual_places_of_a_repository_are_on_the_path_once(tmp_path: Path) -> None:
@@ -66,3 +67,30 @@ def test_the_usual_places_of_a_repository_are_on_the_path_once(tmp_path: Path) -
     source.mkdir()
     job = jobs.Job("main", [{}], tmp_path, (tmp_path / "lib", source), 1.0, {})
     assert job.path == [str(tmp_path / "lib"), str(source), str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"error": 3}', '{"verdict": "passed"}', '{"nullable": {"a": "maybe"}}']
+)
+def test_a_result_that_was_tampered_with_is_an_error(tmp_path: Path, text: str) -> None:
+    class Writing(Ending):
+        def run(self, argv: Any, **options: Any) -> ExecutionResult:
+            (Path(argv[-1]) / "out" / "0.json").write_text(text, encoding="utf-8")
+            return super().run(argv, **options)
+
+    answer = run(Writing(), Server(alive=True), tmp_path).answers[0]
+    assert answer.fields.error.startswith("UnreadableResult") and answer.frame is None
+
+
+def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> None:
+    class Counting(Ending):
+        def run(self, argv: Any, **options: Any) -> ExecutionResult:
+            folder = Path(argv[-1])
+            for index, item in enumerate(json.loads((folder / "job.json").read_text(encoding="utf-8"))["items"]):
+                (folder / "out" / f"{index}.json").write_text(json.dumps({"value": item["n"]}), encoding="utf-8")
+            return super().run(argv, **options)
+
+    sandbox = Counting()
+    job = jobs.Job("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
+    answers = jobs.run_items(sandbox, Server(alive=True), job)  # type: ignore[arg-type]
+    assert [answer.fields.value for answer in answers] == list(range(31)) and sandbox.runs == 2

@@ -22,8 +22,7 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
             loaded["entry"] = getattr(import_script(Path(job["script"]), job["path"]), job["entry"])
             loaded["config"] = _config(job["config"])
         arguments = {
-            binding["name"]: _argument(binding, case, frames, loaded["config"], session)
-            for binding in job["bindings"]
+            binding["name"]: _argument(binding, case, frames, loaded["config"], session) for binding in job["bindings"]
         }
         result = loaded["entry"](**arguments)
         if not hasattr(result, "toArrow"):
@@ -56,8 +55,7 @@ def _run(
             try:
                 session.reset(item["session_zone"], item["partitions"])
                 frames = {
-                    name: _frame(folder / file, item["partitions"], session)
-                    for name, file in item["frames"].items()
+                    name: _frame(folder / file, item["partitions"], session) for name, file in item["frames"].items()
                 }
                 answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plans=job["plans"])
             except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer

@@ -30,37 +30,46 @@ _REAL = {
 
 
 def module_name(file: Path, path: Sequence[str]) -> str:
-    """The name under which `file` is imported with these entries of `sys.path`; its stem when with none."""
-    for entry in path:
-        if file.is_relative_to(entry):
-            parts = file.relative_to(entry).with_suffix("").parts
-            if all(part.isidentifier() for part in parts):
-                return ".".join(parts)
-    return file.stem
+    """The name under which the team imports `file`; empty when no entry of `path` leads to it.
+
+    Counted from the folder where its package begins, or else from the deepest entry.
+    """
+    top = file.parent
+    while (top / "__init__.py").exists():
+        top = top.parent
+    entries = [entry for entry in map(Path, path) if file.is_relative_to(entry)]
+    entries.sort(key=lambda entry: (entry != top, -len(entry.parts)))
+    for entry in entries:
+        parts = file.relative_to(entry).with_suffix("").parts
+        if all(part.isidentifier() for part in parts):
+            return ".".join(parts)
+    return ""
 
 
 def import_script(file: Path, path: Sequence[str]) -> ModuleType:
     """Imports the script as its own package would."""
-    name = module_name(file, path)
-    if "." in name or any(Path(entry) == file.parent for entry in path):
+    if name := module_name(file, path):
         return importlib.import_module(name)
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[file.stem] = module
     spec.loader.exec_module(module)
     return module
 
 
 class Variant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives a module the text of a variant instead of what its file holds."""
+    """Gives whoever imports a file, by whatever name, the text of a variant instead."""
 
-    def __init__(self, name: str, file: Path) -> None:
-        self._name, self._file = name, file
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self.text = ""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
-        if fullname != self._name:
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname.rpartition(".")[2] != self._file.stem:
+            return None
+        found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if found is None or found.origin is None or Path(found.origin).resolve() != self._file:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, origin=str(self._file))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -97,4 +98,5 @@ def _resolve_paths() -> None:
 
 
 def _local(path: Any) -> Any:
-    return os.path.abspath(path) if isinstance(path, str) and ":" not in path else path  # noqa: PTH100
+    is_local = isinstance(path, str) and not re.match(r"[A-Za-z][\w+.-]*:", path)
+    return os.path.abspath(path) if is_local else path  # noqa: PTH100 - symbolic links stay as they are

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .answers import Answers
-from .script import Variant, forget, module_name
+from .script import Variant, forget
 from .session import WarmSession
 
 _FAILURE = 2000
@@ -39,7 +39,7 @@ class Recorder:
 def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
     """One answer per variant: passed, failed, error, seconds."""
     root = Path(job["root"])
-    variant = Variant(module_name(Path(job["script"]), job["path"]), Path(job["script"]))
+    variant = Variant(Path(job["script"]))
     sys.meta_path.insert(0, variant)
     for index, item in enumerate(job["items"]):
         variant.text = item["text"]
@@ -81,8 +81,8 @@ def _run(job: dict[str, Any]) -> Recorder:
     status = pytest.main([*arguments, *(["-x"] if job["stop_at_first"] else [])], plugins=[recorder])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:
         recorder.error = "the file has no tests"
-    elif status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR) and not recorder.error:
-        recorder.error = f"pytest could not run ({pytest.ExitCode(status).name.lower()})"
+    elif status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not recorder.error:
+        recorder.error = f"pytest did not come to its end ({pytest.ExitCode(status).name.lower()})"
     return recorder
 
 
