@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from palmette.features.artefacts import Config, Conventions
+from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import name_arguments, quoted
 from palmette.features.pyspark.scope import Scope
 from palmette.features.signature import Bound, Meaning, shape_of, signature
@@ -14,8 +14,11 @@ from palmette.features.spec.view import View
 
 def load_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
     """Reads every table of the view, with only the columns that it mentions."""
-    readers = {name: f"{_reader(scope, table, config)}.select({name_arguments(needed_columns(scope.view, table))})"
-               for name, table in sorted(scope.view.tables.items())}
+    config = _as_named(config, scope.view, conventions, "load")
+    readers = {
+        name: f"{_reader(scope, table, config)}.select({name_arguments(needed_columns(scope.view, table))})"
+        for name, table in sorted(scope.view.tables.items())
+    }
     returns = shape_of(conventions, "load").returns.lower()
     if returns.startswith("tuple"):
         return ["return (", *(f"    {reader}," for reader in readers.values()), ")"]
@@ -32,13 +35,21 @@ def _reader(scope: Scope, table: Table, config: Config) -> str:
         schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
         header = ", header=True" if table.format == "csv" else ""
         return f"spark.read.{table.format}({place}, schema={quoted(schema)}{header})"
-    call = scope.utility_call("read_table", spark="spark", path=place, name=place, table=place,
-                              format=quoted(table.format))
+    call = scope.utility_call(
+        "read_table", spark="spark", path=place, name=place, table=place, format=quoted(table.format)
+    )
     if call is not None:
         return call
     if table.format == "delta":
         return f'spark.read.format("delta").load({place})'
     return f"spark.read.{table.format}({place})"
+
+
+def _as_named(config: Config, view: View, conventions: Conventions, role: Role) -> Config:
+    """The configuration with accessors on the parameter by which the function with this role takes it."""
+    name = next((bound.name for bound in signature(view, conventions, role) if bound.meaning == "config"), "config")
+    accessors = {fact: re.sub(r"(?<![\w.'\"])config\b", name, code) for fact, code in config.accessors.items()}
+    return config.model_copy(update={"accessors": accessors})
 
 
 def constant_name(table: Table) -> str:
@@ -68,14 +79,19 @@ def needed_columns(view: View, table: Table) -> list[str]:
 
 def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
     """Writes the frame; with a partition, dynamically, so that other days stay."""
-    frame = next((bound.name for bound in signature(scope.view, conventions, "write")
-                  if bound.meaning in ("frame", "table")), "features")
+    config = _as_named(config, scope.view, conventions, "write")
+    frame = next(
+        (bound.name for bound in signature(scope.view, conventions, "write") if bound.meaning in ("frame", "table")),
+        "features",
+    )
     place = config.accessors.get("output") or "OUTPUT_TABLE"
     partition = quoted(scope.view.partition) if scope.view.partition else None
     is_table = "output" not in config.accessors or "table" in place.lower()
     if not is_table:
         given = {"df": frame, "destination": place, "path": place, "name": place, "table": place}
-        call = scope.utility_call("write_table", **given, partition=partition or "None", partition_by=partition or "None")
+        call = scope.utility_call(
+            "write_table", **given, partition=partition or "None", partition_by=partition or "None"
+        )
         if call is not None:
             return [call]
     writer = f'{frame}.write.mode("overwrite")'
@@ -84,8 +100,12 @@ def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[s
     dynamic = f'{writer}.option("partitionOverwriteMode", "dynamic")'
     if not is_table:
         return [f"{dynamic}.partitionBy({partition}).parquet({place})"]
-    return [f"if {frame}.sparkSession.catalog.tableExists({place}):",
-            f"    {dynamic}.insertInto({place})", "else:", f"    {frame}.write.partitionBy({partition}).saveAsTable({place})"]
+    return [
+        f"if {frame}.sparkSession.catalog.tableExists({place}):",
+        f"    {dynamic}.insertInto({place})",
+        "else:",
+        f"    {frame}.write.partitionBy({partition}).saveAsTable({place})",
+    ]
 
 
 def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
@@ -94,17 +114,26 @@ def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     option, as_of = conventions.config_option, conventions.as_of_option
     has_cutoff = view.cutoff != "spine"
     argv = next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), "")
-    lines = ["parser = argparse.ArgumentParser(description=__doc__)",
-             f'parser.add_argument({quoted(option)}, required=True, help="YAML file of the view")']
+    lines = [
+        "parser = argparse.ArgumentParser(description=__doc__)",
+        f'parser.add_argument({quoted(option)}, required=True, help="YAML file of the view")',
+    ]
     if has_cutoff:
-        lines.append(f'parser.add_argument({quoted(as_of)}, required=True, help="cut-off, ISO 8601; UTC without an offset")')
+        lines.append(
+            f'parser.add_argument({quoted(as_of)}, required=True, help="cut-off, ISO 8601; UTC without an offset")'
+        )
     lines.append(f"args = parser.parse_args({argv})")
     if has_cutoff:
-        lines += [f"as_of = datetime.fromisoformat(args.{_destination(as_of)})",
-                  "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)"]
+        lines += [
+            f"as_of = datetime.fromisoformat(args.{_destination(as_of)})",
+            "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)",
+        ]
     session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
-    lines += ["", f"config = {_config(scope, config, f'args.{_destination(option)}')}",
-              f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}"]
+    lines += [
+        "",
+        f"config = {_config(scope, config, f'args.{_destination(option)}')}",
+        f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}",
+    ]
     loaded = shape_of(conventions, "load").returns.lower()
     tables = sorted(view.tables)
     each = {name: f"tables[{quoted(name)}]" for name in tables}
@@ -112,8 +141,12 @@ def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     if loaded.startswith("tuple") or (loaded == "dataframe" and len(tables) == 1):
         each = {name: name for name in tables}
         target = ", ".join(tables) + ("," if loaded.startswith("tuple") and len(tables) == 1 else "")
-    return [*lines, f"{target} = {_call(view, conventions, 'load', each)}",
-            f"features = {_call(view, conventions, 'build', each)}", _call(view, conventions, "write", each)]
+    return [
+        *lines,
+        f"{target} = {_call(view, conventions, 'load', each)}",
+        f"features = {_call(view, conventions, 'build', each)}",
+        _call(view, conventions, "write", each),
+    ]
 
 
 def _destination(option: str) -> str:
@@ -130,8 +163,13 @@ def _config(scope: Scope, config: Config, path: str) -> str:
 
 def _call(view: View, conventions: Conventions, role: str, each: dict[str, str]) -> str:
     """A call of a predefined function with what its parameters mean."""
-    values: dict[Meaning, str] = {"spark": "spark", "config": "config", "tables": "tables", "frame": "features",
-                                  "as_of": "as_of"}
+    values: dict[Meaning, str] = {
+        "spark": "spark",
+        "config": "config",
+        "tables": "tables",
+        "frame": "features",
+        "as_of": "as_of",
+    }
     shape = shape_of(conventions, role)  # type: ignore[arg-type]
     optional = {parameter.name for parameter in shape.parameters if parameter.default is not None}
     arguments = []
