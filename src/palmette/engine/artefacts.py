@@ -79,7 +79,7 @@ class ArtefactStore:
         """The working copy as it is now, edits included; `InputError` when a person left it unreadable."""
         view = self.views / name
         try:
-            value = json.loads((view / VALUE).read_text("utf-8"))
+            value = json.loads((view / VALUE).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
             raise InputError([_unreadable(view, view / VALUE, error)]) from error
         places = {location: path for location, path, _ in _places(value)}
