@@ -173,3 +173,20 @@ def test_many_programs_run_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda n: run_python(f"print({n})", tmp_path), range(24)))
     assert [result.stdout for result in results] == [f"{n}\n" for n in range(24)]
+
+
+def test_a_large_environment_reaches_the_program(tmp_path: Path) -> None:
+    text = "x" * 100_000
+    result = run_python("import os; print(len(os.environ['TEXT']))", tmp_path, env={"TEXT": text})
+    assert result.stdout == "100000\n", result
+
+
+def test_a_supervisor_that_cannot_start_is_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palmette.sandbox.process._SUPERVISOR", str(tmp_path / "none.py"))
+    result = run_python("pass", tmp_path, env={"TEXT": "x" * 100_000})
+    assert result.ended == "killed" and not result.ok
+
+
+def test_the_environment_is_not_among_the_arguments(tmp_path: Path) -> None:
+    code = "import os, pathlib; print(pathlib.Path(f'/proc/{os.getppid()}/cmdline').read_text())"
+    assert "hidden" not in run_python(code, tmp_path, env={"TOKEN": "hidden"}).stdout

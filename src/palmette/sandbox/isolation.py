@@ -38,9 +38,7 @@ class LimitsOnly:
         return command
 
 
-def allowed_environment(
-    environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]
-) -> dict[str, str]:
+def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """A sandboxed program's environment: an allow-list of `environment`, private folders, then `extra`."""
     allowed = {name: environment[name] for name in _ALLOWED if name in environment}
     private = {

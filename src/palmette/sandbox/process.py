@@ -54,9 +54,7 @@ class Sandbox:
         )
         threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
         outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
-        return ExecutionResult(
-            stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome
-        )
+        return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome)
 
     def start(
         self,
@@ -125,11 +123,12 @@ class _Supervised:
         }
         control, control_write = os.pipe()
         report_read, report = os.pipe()
-        self._control, self._report = os.fdopen(control_write, "wb"), os.fdopen(report_read, "rb")
+        self._control, self._report = os.fdopen(control_write, "wb", buffering=0), os.fdopen(report_read, "rb")
         self.popen = self._popen(control, report, output)
+        line = memoryview(json.dumps(spec).encode() + b"\n")
         with suppress(BrokenPipeError):  # it ended at once; `wait` tells
-            self._control.write(json.dumps(spec).encode() + b"\n")  # not as an argument: those are public
-            self._control.flush()
+            while line:  # through the pipe, not as an argument: those are public
+                line = line[self._control.write(line) :]
 
     def _popen(self, control: int, report: int, output: int | IO[bytes]) -> subprocess.Popen[bytes]:
         piped = output == subprocess.PIPE
@@ -175,8 +174,7 @@ class _Supervised:
         }
 
     def stop(self) -> None:
-        with suppress(BrokenPipeError):
-            self._control.close()
+        self._control.close()
         self._end(_GRACE)
         self._report.close()
 

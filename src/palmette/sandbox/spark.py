@@ -44,9 +44,7 @@ class WarmSpark:
     (`sc://...`), which is used as it is and never stopped.
     """
 
-    def __init__(
-        self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g"
-    ) -> None:
+    def __init__(self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g") -> None:
         self._sandbox = sandbox or Sandbox()
         self._master = master
         self._memory = memory
