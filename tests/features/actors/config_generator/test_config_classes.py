@@ -171,3 +171,18 @@ def test_the_class_that_neighbours_parse_into_is_found(
         config = actor.run(given, context).output
         assert config is not None and config.class_name == class_name
         assert actor.check(given, config, context).ok
+
+
+def test_what_the_rules_would_repeat_is_handed_over(
+    repository: Callable[[str], Path],
+    tmp_path: Path,
+    user_offers: Callable[..., View],
+    run_spec: Run,
+    sandbox: Sandbox,
+    request_artefact: Request,
+) -> None:
+    actor = ConfigGenerator(user_offers(), run_spec, repository("flat"), sandbox)
+    evidence = (Violation(code="script-failed", message="[PATH_NOT_FOUND] Path does not exist: data/redemptions"),)
+    context = Context("config_generator", tmp_path / "work", evidence=evidence)
+    attempt = actor.run(actor.Input(request=request_artefact), context)
+    assert (attempt.output, attempt.fix, attempt.violations) == (None, "TERMINATE", evidence)

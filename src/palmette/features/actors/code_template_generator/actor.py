@@ -73,9 +73,7 @@ class CodeTemplateGenerator:
         return Verdict.of(
             [*missing, *imports, *misplaced],
             [
-                Measurement(
-                    name="predefined functions", status="failed" if missing else "passed", detail=names
-                ),
+                Measurement(name="predefined functions", status="failed" if missing else "passed", detail=names),
                 Measurement(
                     name="imports",
                     status="failed" if imports else "passed",
@@ -86,7 +84,13 @@ class CodeTemplateGenerator:
 
     def implicated(self, violation: Violation, output: Template) -> str | None:
         """The template is to blame for functions that are missing, bound wrongly or in the wrong place."""
-        if violation.code in ("missing-function", "path-not-allowed", "unresolved-import", "template-syntax"):
+        own = {
+            "missing-function": f"def {violation.subject}(" not in output.file.text or " has (" in violation.message,
+            "unresolved-import": violation.subject.rpartition(".")[2] in output.file.text,
+            "path-not-allowed": violation.subject == output.file.path,
+            "template-syntax": violation.subject == output.file.path,
+        }
+        if own.get(violation.code, False):
             return f"The skeleton {output.file.path} was wrong: {violation.message}"
         text = f"{violation.message}\n{violation.evidence}"
         names = [shape.name for shape in output.conventions.functions]

@@ -129,22 +129,14 @@ def _summary(view: View, style: str) -> str:
         return f"{prefix[1]}: {view.name}"
     if re.match(r"[A-Z][\w ]+: \S", style):
         words = description.split(" ", 1)
-        lowered = (
-            description
-            if words[0].isupper() and len(words[0]) > 1
-            else description[0].lower() + description[1:]
-        )
+        lowered = description if words[0].isupper() and len(words[0]) > 1 else description[0].lower() + description[1:]
         return f"{title}: {lowered}."
     return description + "."
 
 
-def _function(
-    view: View, conventions: Conventions, shape: FunctionShape, neighbours: Sequence[Neighbour]
-) -> str:
+def _function(view: View, conventions: Conventions, shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
     defaults = {parameter.name: parameter.default for parameter in shape.parameters}
-    parameters = [
-        _parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)
-    ]
+    parameters = [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
     returns = f" -> {shape.returns}" if shape.returns else ""
     head = f"def {shape.name}({', '.join(parameters)}){returns}:"
     if len(head) > conventions.line_length:
@@ -170,16 +162,12 @@ def _doc(shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
     return common if common and "\n" not in common and '"' not in common and "\\" not in common else own
 
 
-def _imports(
-    view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]
-) -> list[_Import]:
+def _imports(view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]) -> list[_Import]:
     """What the annotations need, from where the neighbours have it."""
     module, _, class_name = config.class_name.partition(":")
     found = []
     for name in sorted(_annotation_names(view, conventions)):
-        homes = Counter(
-            neighbour.module.imports[name] for neighbour in neighbours if name in neighbour.module.imports
-        )
+        homes = Counter(neighbour.module.imports[name] for neighbour in neighbours if name in neighbour.module.imports)
         if homes:
             dotted = homes.most_common(1)[0][0]
             found.append(_Import(*_split(dotted)))
@@ -197,11 +185,7 @@ def _split(dotted: str) -> tuple[str, str]:
 
 def _annotation_names(view: View, conventions: Conventions) -> set[str]:
     texts = [shape.returns for shape in conventions.functions]
-    texts += [
-        bound.annotation
-        for shape in conventions.functions
-        for bound in signature(view, conventions, shape.role)
-    ]
+    texts += [bound.annotation for shape in conventions.functions for bound in signature(view, conventions, shape.role)]
     names: set[str] = set()
     for text in filter(None, texts):
         try:
@@ -212,9 +196,7 @@ def _annotation_names(view: View, conventions: Conventions) -> set[str]:
     return names
 
 
-def _import_blocks(
-    imports: Iterable[_Import], packages: frozenset[str], neighbours: Sequence[Neighbour]
-) -> list[str]:
+def _import_blocks(imports: Iterable[_Import], packages: frozenset[str], neighbours: Sequence[Neighbour]) -> list[str]:
     """Import statements by group, sorted, a blank line between groups."""
     future = not neighbours or any("from __future__ import annotations" in n.module.text for n in neighbours)
     wanted = {*imports, *([_Import("__future__", "annotations")] if future else [])}

@@ -63,32 +63,19 @@ class ConfigGenerator:
     def run(self, input: ConfigInput, context: Context) -> Attempt[Config]:
         team, failed = self._team(context)
         if team is None:
-            return Attempt(
-                None,
-                reason="The team's configuration class cannot be read.",
-                fix=TERMINATE,
-                violations=failed,
-            )
+            return _stuck("The team's configuration class cannot be read.", failed)
         refused = frozenset(v.subject for a in context.attempts for v in a.violations if v.code == "config-refused")
         if "" in refused:
-            return Attempt(
-                None,
-                reason="The class refuses the values as a whole, which no rule can mend.",
-                fix=TERMINATE,
-                violations=tuple(v for v in context.attempts[-1].violations),
-            )
+            return _stuck("The class refuses the values as a whole.", context.attempts[-1].violations)
         facts = facts_of(self.view, self.run_spec)
         written = self._write(team, facts, Known(team.files, refused=refused))
         if written.missing:
             answers = _ask(written.missing, team, self.view.name, context)
             written = self._write(team, facts, Known(team.files, answers, refused))
         if written.missing:
-            return Attempt(
-                None,
-                reason="Required fields have no value.",
-                fix=TERMINATE,
-                violations=tuple(_missing(item, team) for item in written.missing),
-            )
+            return _stuck("Required fields have no value.", tuple(_missing(item, team) for item in written.missing))
+        if any(self.implicated(violation, written.config) for violation in context.evidence):
+            return _stuck("The rules write the same configuration again.", context.evidence)
         reason = f"The class refused {', '.join(sorted(refused))}." if refused else ""
         fix = "Left out or asked for what was refused." if refused else ""
         if written.learnt:
@@ -146,6 +133,11 @@ class ConfigGenerator:
         if failure is not None:
             return None, (_team_failed(named or "", failure),)
         return _Team(schema or plain_schema(files), files, conventions.config_path, conventions.line_length), ()
+
+
+def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
+    """Handing over: no rule can do better."""
+    return Attempt(None, reason=reason, fix=TERMINATE, violations=violations)
 
 
 def _ask(missing: tuple[Missing, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from palmette.engine.actor import Attempt, Context, Measurement, Verdict, Violat
 from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates
 from palmette.features.actors.utils_retriever.offline import Probes, demands_of, prove, retrieve, setting_of
 from palmette.features.actors.utils_retriever.proofs import Setting
-from palmette.features.artefacts import Config, Request, Utilities
+from palmette.features.artefacts import Config, Request, Utilities, Utility
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -35,9 +35,7 @@ class UtilsRetriever:
 
     def run(self, input: RetrieverInput, context: Context) -> Attempt[Utilities]:
         checkout = Checkout(self.root)
-        blamed = {v.subject for v in context.evidence} | {
-            v.subject for attempt in context.attempts for v in attempt.violations if v.code == "utility-failed"
-        }
+        known = (*context.evidence, *(v for attempt in context.attempts for v in attempt.violations))
         found = retrieve(
             checkout,
             self._demands(input.config),
@@ -46,13 +44,13 @@ class UtilsRetriever:
             find_neighbours(checkout),
             self.harness,
         )
+        blamed = {utility.name for violation in known for utility in _suspects(violation, found)}
         kept = tuple(utility for utility in found.chosen if utility.name not in blamed)
         context.progress(f"{len(kept)} utilities proven, {len(found.rejected)} rejected")
-        dropped = sorted({utility.name for utility in found.chosen} & blamed)
         return Attempt(
             found.model_copy(update={"chosen": kept}),
-            reason=f"{', '.join(dropped)} failed where it was used." if dropped else "",
-            fix="Left it out; the script writes this itself." if dropped else "",
+            reason=f"{', '.join(sorted(blamed))} failed where it was used." if blamed else "",
+            fix="Left it out; the script does this itself." if blamed else "",
         )
 
     def check(self, input: RetrieverInput, output: Utilities, context: Context) -> Verdict:
@@ -89,13 +87,8 @@ class UtilsRetriever:
 
     def implicated(self, violation: Violation, output: Utilities) -> str | None:
         """To blame where it was itself found wanting, or where the trace of a failure leads into its file."""
-        for utility in output.chosen:
-            if violation.code == "utility-failed" and violation.subject == utility.name:
-                return f"{utility.name} does not do what is needed: {violation.message}"
-            file = utility.module.replace(".", "/") + ".py"
-            if file in violation.evidence and f"in {utility.call.split('(')[0].split('.')[-1]}" in violation.evidence:
-                return f"{utility.module}.{utility.name} raised when the script called it: {violation.message}"
-        return None
+        names = ", ".join(f"{utility.module}.{utility.name}" for utility in _suspects(violation, output))
+        return f"{names} failed where it was used: {violation.message}" if names else None
 
     def _demands(self, config: Config) -> list[Demand]:
         return demands_of(self.view, config, self.run_spec.output)
@@ -111,3 +104,15 @@ class UtilsRetriever:
             for candidate in find_candidates(checkout, demand, self.run_spec.repository.utilities, neighbours)
         }
         return [known.get((utility.need, utility.module, utility.name, utility.call)) for utility in output.chosen]
+
+
+def _suspects(violation: Violation, output: Utilities) -> list[Utility]:
+    """Utilities that failed their own proof, or that the trace of a failure leads into."""
+    if violation.code == "utility-failed":
+        return [utility for utility in output.chosen if utility.name == violation.subject]
+    return [
+        utility
+        for utility in output.chosen
+        if f"{utility.module.replace('.', '/')}.py" in violation.evidence
+        and f"in {utility.call.split('(')[0].split('.')[-1]}" in violation.evidence
+    ]
