@@ -15,9 +15,24 @@ from palmette.features.spec.expressions import ExpressionError, check, parse, ty
 from palmette.features.spec.values import SparkType
 from palmette.sandbox import WarmSpark
 
-SCHEMA = {name: SparkType.parse(kind) for name, kind in {
-    "i": "int", "b": "bigint", "f": "float", "d": "double", "m": "decimal(12,2)", "n": "decimal(5,0)", "s": "string",
-    "t": "timestamp", "w": "timestamp_ntz", "dt": "date", "o": "boolean", "a": "array<int>", "v": "array<float>"}.items()}
+SCHEMA = {
+    name: SparkType.parse(kind)
+    for name, kind in {
+        "i": "int",
+        "b": "bigint",
+        "f": "float",
+        "d": "double",
+        "m": "decimal(12,2)",
+        "n": "decimal(5,0)",
+        "s": "string",
+        "t": "timestamp",
+        "w": "timestamp_ntz",
+        "dt": "date",
+        "o": "boolean",
+        "a": "array<int>",
+        "v": "array<float>",
+    }.items()
+}
 TYPES = yaml.safe_load(Path(__file__).with_name("cases").joinpath("types.yaml").read_text("utf-8"))
 CASES = [(kind, str(text), expected) for kind, entries in TYPES.items() for text, expected in entries.items()]
 
@@ -36,37 +51,84 @@ def test_types_are_those_of_spark(warm_spark: WarmSpark) -> None:
     try:
         frame = spark.createDataFrame([], ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()))
         frame.createOrReplaceTempView("columns_of_all_types")
-        told = spark.sql("SELECT " + ", ".join(f"{text} AS c{i}" for i, (kind, text, _) in enumerate(CASES) if kind == "row")
-                         + " FROM columns_of_all_types").schema.fields
+        told = spark.sql(
+            "SELECT "
+            + ", ".join(f"{text} AS c{i}" for i, (kind, text, _) in enumerate(CASES) if kind == "row")
+            + " FROM columns_of_all_types"
+        ).schema.fields
         grouped = [(text, expected) for kind, text, expected in CASES if kind == "aggregate"]
-        told += spark.sql("SELECT " + ", ".join(f"{text} AS c{i}" for i, (text, _) in enumerate(grouped))
-                          + " FROM columns_of_all_types").schema.fields
+        told += spark.sql(
+            "SELECT "
+            + ", ".join(f"{text} AS c{i}" for i, (text, _) in enumerate(grouped))
+            + " FROM columns_of_all_types"
+        ).schema.fields
     finally:
         spark.stop()
     assert {case[1]: field.dataType.simpleString() for case, field in zip(CASES, told, strict=True)} == {
-        text: expected for _, text, expected in CASES}
+        text: expected for _, text, expected in CASES
+    }
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ("", "empty-expression"), ("i +", "bad-expression"), ("i j", "bad-expression"), ("i as j", "bad-expression"),
-    ("i; drop table x", "bad-expression"), ("select 1", "bad-expression"), ("'open", "bad-expression"), ("(i", "bad-expression"),
-    ("no + 1", "unknown-column"), ("x.i", "qualified-column"), ("lenght(s)", "unknown-function"), ("uuid()", "non-deterministic"),
-    ("now()", "non-deterministic"), ("current_date", "non-deterministic"), ("unix_timestamp()", "non-deterministic"),
-    ("exists(select 1)", "subquery-not-allowed"), ("sum(i) over ()", "window-not-allowed"), ("rank()", "window-not-allowed"),
-    ("explode(a)", "illegal-function"), ("java_method('a', 'b')", "illegal-function"), ("max(i)", "aggregate-not-allowed"),
-    ("s + 1", "illegal-type"), ("-s", "illegal-type"), ("t > 3", "illegal-type"), ("s = 3", "illegal-type"), ("i and o", "illegal-type"),
-    ("year(i)", "illegal-type"), ("i like 'a'", "illegal-type"), ("coalesce(i, 'a')", "illegal-type"), ("i[0]", "illegal-type"),
-    ("case when i then 1 end", "illegal-type"), ("cast(a as int)", "illegal-type"), ("size(s)", None), ("abs(s)", "illegal-type"),
-    ("transform(a, x -> x + no)", "unknown-column"), ("t - t > interval 1 day", None), ("`i` + 1", None)])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "empty-expression"),
+        ("i +", "bad-expression"),
+        ("i j", "bad-expression"),
+        ("i as j", "bad-expression"),
+        ("i; drop table x", "bad-expression"),
+        ("select 1", "bad-expression"),
+        ("'open", "bad-expression"),
+        ("(i", "bad-expression"),
+        ("no + 1", "unknown-column"),
+        ("x.i", "qualified-column"),
+        ("lenght(s)", "unknown-function"),
+        ("uuid()", "non-deterministic"),
+        ("now()", "non-deterministic"),
+        ("current_date", "non-deterministic"),
+        ("unix_timestamp()", "non-deterministic"),
+        ("exists(select 1)", "subquery-not-allowed"),
+        ("sum(i) over ()", "window-not-allowed"),
+        ("rank()", "window-not-allowed"),
+        ("explode(a)", "illegal-function"),
+        ("java_method('a', 'b')", "illegal-function"),
+        ("max(i)", "aggregate-not-allowed"),
+        ("s + 1", "illegal-type"),
+        ("-s", "illegal-type"),
+        ("t > 3", "illegal-type"),
+        ("s = 3", "illegal-type"),
+        ("i and o", "illegal-type"),
+        ("year(i)", "illegal-type"),
+        ("i like 'a'", "illegal-type"),
+        ("coalesce(i, 'a')", "illegal-type"),
+        ("i[0]", "illegal-type"),
+        ("case when i then 1 end", "illegal-type"),
+        ("cast(a as int)", "illegal-type"),
+        ("size(s)", None),
+        ("abs(s)", "illegal-type"),
+        ("transform(a, x -> x + no)", "unknown-column"),
+        ("t - t > interval 1 day", None),
+        ("`i` + 1", None),
+    ],
+)
 def test_what_is_refused(text: str, code: str | None) -> None:
     faults = check(text, SCHEMA).faults
     assert code in [fault.code for fault in faults] if code else not faults
 
 
-@pytest.mark.parametrize(("text", "code"), [
-    ("i", "no-aggregate"), ("sum(i) + i", "bare-column"), ("first(i)", "order-dependent"), ("collect_list(s)", "order-dependent"),
-    ("sum(s)", "illegal-type"), ("sum(i) / count(*)", None), ("max_by(s, t)", None),
-    ("percentile_cont(0.5) within group (order by s)", "illegal-type")])
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("i", "no-aggregate"),
+        ("sum(i) + i", "bare-column"),
+        ("first(i)", "order-dependent"),
+        ("collect_list(s)", "order-dependent"),
+        ("sum(s)", "illegal-type"),
+        ("sum(i) / count(*)", None),
+        ("max_by(s, t)", None),
+        ("percentile_cont(0.5) within group (order by s)", "illegal-type"),
+    ],
+)
 def test_what_aggregates_are_refused(text: str, code: str | None) -> None:
     faults = check(text, SCHEMA, "aggregate").faults
     assert code in [fault.code for fault in faults] if code else not faults
@@ -90,8 +152,18 @@ def test_names_are_matched_to_the_nearest() -> None:
 
 
 def test_every_listed_function_is_one_of_spark() -> None:
-    kinds = ("aggregates", "window_only", "generators", "non_deterministic", "outside_the_data", "like_first", "common",
-             "numeric_first", "temporal_first", "array_first")
+    kinds = (
+        "aggregates",
+        "window_only",
+        "generators",
+        "non_deterministic",
+        "outside_the_data",
+        "like_first",
+        "common",
+        "numeric_first",
+        "temporal_first",
+        "array_first",
+    )
     strange = {name for kind in kinds for name in functions.names(kind)} | set(functions.results())
     assert not strange - functions.known()
 

@@ -38,20 +38,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("was", "now", "code", "nearest"), [
-    ("fsc: base.yaml", "fsc: bsae.yaml", "no-such-file", "base.yaml"),
-    ("readme: README.md", "readme: READ.md", "no-such-file", "README.md"),
-    ("path: .,", "path: nowhere,", "no-such-folder", None),
-    ("as_of: \"2025-03-31T00:00:00Z\"", "as_of: \"2025-03-31T00:00:00\"", "missing-offset", None),
-    ("{as_of: \"2025-03-31T00:00:00Z\"}", "{}", "interval-form", None),
-    ("{as_of:", "{start: \"2025-03-30T00:00:00Z\", as_of:", "interval-form", None),
-    ("{as_of:", "{start:", "interval-form", None),
-    ("{as_of: \"2025-03-31T00:00:00Z\"}", "{start: \"2025-03-31T00:00:00Z\", end: \"2025-03-31T00:00:00Z\"}", "empty-interval", None),
-    ("output: {path: out}", "output: {}", "output-form", None),
-    ("output: {path: out}", "output: {path: out, table: t}", "output-form", None),
-    ("path: .,", "path: ., config_class: offers.config,", "bad-class-name", None),
-    ("output: {path: out}", "output: {path: out}\nplaner: offline", "unknown-key", "planner"),
-])
+@pytest.mark.parametrize(
+    ("was", "now", "code", "nearest"),
+    [
+        ("fsc: base.yaml", "fsc: bsae.yaml", "no-such-file", "base.yaml"),
+        ("readme: README.md", "readme: READ.md", "no-such-file", "README.md"),
+        ("path: .,", "path: nowhere,", "no-such-folder", None),
+        ('as_of: "2025-03-31T00:00:00Z"', 'as_of: "2025-03-31T00:00:00"', "missing-offset", None),
+        ('{as_of: "2025-03-31T00:00:00Z"}', "{}", "interval-form", None),
+        ("{as_of:", '{start: "2025-03-30T00:00:00Z", as_of:', "interval-form", None),
+        ("{as_of:", "{start:", "interval-form", None),
+        (
+            '{as_of: "2025-03-31T00:00:00Z"}',
+            '{start: "2025-03-31T00:00:00Z", end: "2025-03-31T00:00:00Z"}',
+            "empty-interval",
+            None,
+        ),
+        ("output: {path: out}", "output: {}", "output-form", None),
+        ("output: {path: out}", "output: {path: out, table: t}", "output-form", None),
+        ("path: .,", "path: ., config_class: offers.config,", "bad-class-name", None),
+        ("output: {path: out}", "output: {path: out}\nplaner: offline", "unknown-key", "planner"),
+    ],
+)
 def test_run_file_mistakes(was: str, now: str, code: str, nearest: str | None, folder: Path) -> None:
     assert was in RUN
     (folder / "run.yaml").write_text(RUN.replace(was, now), encoding="utf-8")
@@ -64,7 +72,10 @@ def test_run_file_mistakes(was: str, now: str, code: str, nearest: str | None, f
 
 def test_partitions_end_at_midnight(folder: Path) -> None:
     text = (CASES / "base.yaml").read_text("utf-8")
-    text = text.replace("cutoff: run, zone: UTC", "cutoff: partition, zone: Europe/Paris") + "output: {partition: on_day}\n"
+    text = (
+        text.replace("cutoff: run, zone: UTC", "cutoff: partition, zone: Europe/Paris")
+        + "output: {partition: on_day}\n"
+    )
     (folder / "base.yaml").write_text(text, encoding="utf-8")
     for as_of, codes in (("2025-03-31T00:00:00Z", ["not-midnight"]), ("2025-03-31T00:00:00+02:00", [])):
         (folder / "run.yaml").write_text(RUN.replace("2025-03-31T00:00:00Z", as_of), encoding="utf-8")
@@ -107,8 +118,10 @@ def test_samples(tmp_path: Path) -> None:
     assert samples(REGISTRY.replace("t.parquet", "tt.parquet"), tmp_path) == [("no-such-file", "t.parquet")]
     assert samples(REGISTRY.replace("amount", "amout"), tmp_path) == [("column-not-in-sample", "amount")]
     assert samples(REGISTRY.replace("type: double", "type: float"), tmp_path) == [("type-differs-in-sample", "double")]
-    pq.write_table(pa.table({"key": pa.array([1], pa.int64()), "at": at.cast(pa.timestamp("us")), "amount": [1.0]}),
-                   tmp_path / "t.parquet")
+    pq.write_table(
+        pa.table({"key": pa.array([1], pa.int64()), "at": at.cast(pa.timestamp("us")), "amount": [1.0]}),
+        tmp_path / "t.parquet",
+    )
     assert samples(REGISTRY, tmp_path) == [("type-differs-in-sample", "timestamp_ntz")]
     (tmp_path / "t.parquet").write_bytes(b"no parquet")
     assert samples(REGISTRY, tmp_path) == [("unreadable-sample", None)]
@@ -131,7 +144,9 @@ def test_schemas_describe_every_field(name: str) -> None:
     assert set(published["properties"]) == set(FORMATS[name].model_fields)
 
 
-@pytest.mark.parametrize(("name", "pattern"), [("fsc", "*/specs/*.yaml"), ("dfr", "*/registry.yaml"), ("run", "*/runs/*.yaml")])
+@pytest.mark.parametrize(
+    ("name", "pattern"), [("fsc", "*/specs/*.yaml"), ("dfr", "*/registry.yaml"), ("run", "*/runs/*.yaml")]
+)
 def test_examples_fit_their_schema(name: str, pattern: str) -> None:
     files = sorted(EXAMPLES.glob(pattern))
     assert files

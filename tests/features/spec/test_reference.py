@@ -36,8 +36,11 @@ def field_tables(names: str, module: ModuleType) -> str:
 
 
 def _table(model: type[BaseModel]) -> str:
-    lines = [f"### {model.__name__}\n", " ".join((model.__doc__ or "").split()) + "\n"] if model.__doc__ else [
-        f"### {model.__name__}\n"]
+    lines = (
+        [f"### {model.__name__}\n", " ".join((model.__doc__ or "").split()) + "\n"]
+        if model.__doc__
+        else [f"### {model.__name__}\n"]
+    )
     lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
         default = "**needed**" if field.is_required() else _shown(field.default)
@@ -74,8 +77,10 @@ def _kind(schema: dict[str, Any]) -> str:
 
 def renewed(name: str, text: str) -> str:
     """The page with its field tables as the models have them."""
-    return BLOCK.sub(lambda found: f"<!-- fields: {found['names']} -->\n"
-                     f"{field_tables(found['names'], MODULES[name])}<!-- end -->", text)
+    return BLOCK.sub(
+        lambda found: f"<!-- fields: {found['names']} -->\n{field_tables(found['names'], MODULES[name])}<!-- end -->",
+        text,
+    )
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -83,19 +88,34 @@ def test_field_tables_are_those_of_the_models(name: str) -> None:
     text = (REFERENCE / f"{name}.md").read_text("utf-8")
     assert renewed(name, text) == text
     shown = {model for found in BLOCK.finditer(text) for model in found["names"].split()}
-    models = {key for key, value in vars(MODULES[name]).items()
-              if isinstance(value, type) and issubclass(value, Model) and value.__module__ == MODULES[name].__name__}
+    models = {
+        key
+        for key, value in vars(MODULES[name]).items()
+        if isinstance(value, type) and issubclass(value, Model) and value.__module__ == MODULES[name].__name__
+    }
     steps = {model for model in models if model.endswith("Step")}
     assert models - steps <= shown
 
 
 def test_error_codes_are_those_of_the_code() -> None:
-    files = [SOURCE / "documents.py", SOURCE / "_yaml.py", SOURCE / "_validation.py", *(SOURCE / "features/spec").glob("*.py")]
-    codes = {node.value for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))
-             if isinstance(node, ast.Constant) and isinstance(node.value, str)
-             and (re.fullmatch(r"[a-z]+(-[a-z]+)+", node.value) or node.value == "unreadable")}
+    files = [
+        SOURCE / "documents.py",
+        SOURCE / "_yaml.py",
+        SOURCE / "_validation.py",
+        *(SOURCE / "features/spec").glob("*.py"),
+    ]
+    codes = {
+        node.value
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and (re.fullmatch(r"[a-z]+(-[a-z]+)+", node.value) or node.value == "unreadable")
+    }
     text = (REFERENCE / "errors.md").read_text("utf-8")
-    listed = {code for line in re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*) \|", text, re.M) for code in line.split(", ")} - {"code"}
+    listed = {
+        code for line in re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*) \|", text, re.M) for code in line.split(", ")
+    } - {"code"}
     assert listed - codes - {"---"} == set()
     assert codes - listed - NOT_CODES == set()
 
@@ -105,7 +125,7 @@ NOT_CODES = {"utf-8", "utf-8-sig"}
 
 def rows_of(text: str, header: str) -> list[list[str]]:
     """The cells of the Markdown table that begins with this header."""
-    lines = text[text.index(header):].split("\n\n")[0].splitlines()[2:]
+    lines = text[text.index(header) :].split("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
@@ -137,19 +157,34 @@ def test_worked_examples_of_functions_are_right() -> None:
     registry = parse_document(REGISTRY, Registry, "dfr")
     table = registry.tables[0]
     schema = {column.name: column.type.parsed for column in table.columns}
-    names = [cell.strip() for cell in text[text.index("| order_id"):].splitlines()[0].strip("|").split("|")]
-    rows = [{"user_id": 1, **{name: to_python(yaml.safe_load(f'"{cell}"' if name == "ordered_at" else cell), schema[name])
-                              for name, cell in zip(names, cells, strict=True)}} for cells in rows_of(text, "| order_id")]
-    frame = Frame.of(schema, [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
-                              for row in rows])
+    names = [cell.strip() for cell in text[text.index("| order_id") :].splitlines()[0].strip("|").split("|")]
+    rows = [
+        {
+            "user_id": 1,
+            **{
+                name: to_python(yaml.safe_load(f'"{cell}"' if name == "ordered_at" else cell), schema[name])
+                for name, cell in zip(names, cells, strict=True)
+            },
+        }
+        for cells in rows_of(text, "| order_id")
+    ]
+    frame = Frame.of(
+        schema,
+        [{name: list(value) if isinstance(value, tuple) else value for name, value in row.items()} for row in rows],
+    )
     for example in examples:
         aggregate = yaml.safe_load(f"{{{example[0].strip('`')}, source: orders}}")
-        spec = {"fsc": 1, "feature_view": "v", "entities": [{"name": "user", "keys": ["user_id"]}],
-                "features": [{"name": "x", "dtype": _dtype(aggregate), "aggregate": aggregate}]}
+        spec = {
+            "fsc": 1,
+            "feature_view": "v",
+            "entities": [{"name": "user", "keys": ["user_id"]}],
+            "features": [{"name": "x", "dtype": _dtype(aggregate), "aggregate": aggregate}],
+        }
         view = resolve(FeatureSpec.model_validate(spec), registry)
         found = expected(view, {"orders": frame}, datetime(2025, 3, 10, tzinfo=UTC))
         assert found.rows[0]["x"] == pytest.approx(json.loads(example[1]), nan_ok=False) or (
-            found.rows[0]["x"] == json.loads(example[1])), example[0]
+            found.rows[0]["x"] == json.loads(example[1])
+        ), example[0]
 
 
 def _dtype(aggregate: dict[str, Any]) -> str:
@@ -166,10 +201,20 @@ def _dtype(aggregate: dict[str, Any]) -> str:
 def test_phrasings_are_understood() -> None:
     registry = read_document(Path(__file__).with_name("cases") / "registry.yaml", Registry)
     text = (REFERENCE / "words.md").read_text("utf-8")
-    head = {"fsc": 1, "feature_view": "v", "sources": [{"name": "orders"}],
-            "entities": [{"name": "user", "keys": ["user_id"]}, {"name": "shop", "keys": ["shop_id"]}]}
-    given = [{"name": f"orders_{days}d", "dtype": "bigint", "aggregate": {"function": "count", "source": "orders",
-              "window": f"{days}d"}} for days in (7, 30)]
+    head = {
+        "fsc": 1,
+        "feature_view": "v",
+        "sources": [{"name": "orders"}],
+        "entities": [{"name": "user", "keys": ["user_id"]}, {"name": "shop", "keys": ["shop_id"]}],
+    }
+    given = [
+        {
+            "name": f"orders_{days}d",
+            "dtype": "bigint",
+            "aggregate": {"function": "count", "source": "orders", "window": f"{days}d"},
+        }
+        for days in (7, 30)
+    ]
     for words, kind in rows_of(text, "| words"):
         feature = {"name": "x", "dtype": _dtype_of_words(kind, words), "words": words.strip("`")}
         found = resolve(FeatureSpec.model_validate({**head, "features": [*given, feature]}), registry).feature("x")
@@ -179,8 +224,15 @@ def test_phrasings_are_understood() -> None:
 
 
 def _dtype_of_words(kind: str, words: str) -> str:
-    by_kind = {"count": "bigint", "count_distinct": "bigint", "exists": "boolean", "lookup": "string", "last_k": "array<string>",
-               "top_k": "array<string>", "mode": "string"}
+    by_kind = {
+        "count": "bigint",
+        "count_distinct": "bigint",
+        "exists": "boolean",
+        "lookup": "string",
+        "last_k": "array<string>",
+        "top_k": "array<string>",
+        "mode": "string",
+    }
     return by_kind.get(kind, "string" if "channel" in words and kind in ("last", "first") else "double")
 
 

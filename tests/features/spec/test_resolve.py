@@ -44,9 +44,20 @@ def aggregate_of(view: View, name: str) -> Aggregate:
 
 def test_output(view: View) -> None:
     assert {name: str(kind) for name, kind in view.output.items()} == {
-        "user_id": "bigint", "shop_id": "int", "as_of": "timestamp", "orders_30d": "bigint", "amount_sum": "decimal(22,2)",
-        "last_channel": "string", "per_city_small": "bigint", "per_city_large": "bigint", "per_city_other": "bigint",
-        "clicks_12h": "bigint", "spread": "double", "tier": "string", "ratio": "double"}
+        "user_id": "bigint",
+        "shop_id": "int",
+        "as_of": "timestamp",
+        "orders_30d": "bigint",
+        "amount_sum": "decimal(22,2)",
+        "last_channel": "string",
+        "per_city_small": "bigint",
+        "per_city_large": "bigint",
+        "per_city_other": "bigint",
+        "clicks_12h": "bigint",
+        "spread": "double",
+        "tier": "string",
+        "ratio": "double",
+    }
     assert view.table_name == "user_shop"
     assert set(view.tables) == {"orders", "shops", "clicks", "tiers"}
 
@@ -56,7 +67,13 @@ def test_source_is_split_where_steps_look_at_other_events(view: View) -> None:
     assert (len(orders.early), len(orders.late)) == (7, 1)
     assert orders.late_by == ("user_id", "shop_id")
     assert {name: str(orders.schema[name]) for name in ("net", "city", "hour", "note", "size", "days_between")} == {
-        "net": "double", "city": "string", "hour": "int", "note": "int", "size": "string", "days_between": "double"}
+        "net": "double",
+        "city": "string",
+        "hour": "int",
+        "note": "int",
+        "size": "string",
+        "days_between": "double",
+    }
     assert str(orders.table_schema["note"]) == "string"
     assert [source.name for source in view.sources] == ["orders", "browsing"]
 
@@ -102,33 +119,52 @@ def test_tables_are_sources_without_being_declared() -> None:
 
 
 def test_an_explicit_order_has_the_unique_one_behind_it() -> None:
-    view = small("  - {name: a, dtype: string, aggregate: {function: first, of: channel, source: orders, order: [amount desc]}}\n")
+    view = small(
+        "  - {name: a, dtype: string, aggregate: {function: first, of: channel, source: orders, order: [amount desc]}}\n"
+    )
     assert aggregate_of(view, "a").order == ("amount desc", "ordered_at", "order_id")
 
 
 def test_spine_and_partition() -> None:
-    view = small("  - {name: a, dtype: bigint, aggregate: {function: count, source: orders}}\n",
-                 "entities: [{name: user, keys: [user_id]}]\ntime: {cutoff: spine}\n"
-                 "spine: {table: decisions, cutoff: decided_at, keep: [decision_id, accepted]}\noutput: {partition: day}")
+    view = small(
+        "  - {name: a, dtype: bigint, aggregate: {function: count, source: orders}}\n",
+        "entities: [{name: user, keys: [user_id]}]\ntime: {cutoff: spine}\n"
+        "spine: {table: decisions, cutoff: decided_at, keep: [decision_id, accepted]}\noutput: {partition: day}",
+    )
     assert list(view.output) == ["user_id", "decision_id", "accepted", "as_of", "a", "day"]
     assert view.output["day"] == SparkType("date")
     assert "decisions" in view.tables
 
 
-@pytest.mark.parametrize(("dtype", "default", "value"), [
-    ("bigint", "0", 0), ("double", "1", 1.0), ("boolean", "false", False), ("string", "none", "none"),
-    ("array<double>", "[0, 0.5]", (0.0, 0.5))])
+@pytest.mark.parametrize(
+    ("dtype", "default", "value"),
+    [
+        ("bigint", "0", 0),
+        ("double", "1", 1.0),
+        ("boolean", "false", False),
+        ("string", "none", "none"),
+        ("array<double>", "[0, 0.5]", (0.0, 0.5)),
+    ],
+)
 def test_defaults_are_values_of_the_dtype(dtype: str, default: str, value: object) -> None:
-    function = {"bigint": "count", "double": "avg, of: discount", "boolean": "exists", "string": "last, of: channel",
-                "array<double>": "vector_mean, of: embedding"}[dtype]
-    view = small(f"  - {{name: a, dtype: {dtype}, nullable: false, default: {default}, "
-                 f"aggregate: {{function: {function}, source: orders}}}}\n")
+    function = {
+        "bigint": "count",
+        "double": "avg, of: discount",
+        "boolean": "exists",
+        "string": "last, of: channel",
+        "array<double>": "vector_mean, of: embedding",
+    }[dtype]
+    view = small(
+        f"  - {{name: a, dtype: {dtype}, nullable: false, default: {default}, "
+        f"aggregate: {{function: {function}, source: orders}}}}\n"
+    )
     assert view.feature("a").default == value
     assert type(view.feature("a").default) is type(value)
 
 
-@pytest.mark.parametrize("derive", [
-    "coalesce(b, 0)", "a + 1", "if(b is null, 1, a)", "case when a > 1 then 1 else 0 end", "abs(-a)"])
+@pytest.mark.parametrize(
+    "derive", ["coalesce(b, 0)", "a + 1", "if(b is null, 1, a)", "case when a > 1 then 1 else 0 end", "abs(-a)"]
+)
 def test_derivations_that_cannot_be_null(derive: str) -> None:
     view = small(f"""
   - {{name: c, dtype: double, nullable: false, derive: "{derive}"}}
@@ -152,8 +188,35 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return [path] * bool(path) + [place for key, item in items for place in places(item, (*path, key))]
 
 
-ODD = st.sampled_from([None, 0, -1, 1.5, True, "", "x", "amount", "orders", "user_id", "as_of", "1d", "all", "string", "count", [], {},
-                       ["x"], {"x": 1}, "a > 1", "sum(amount)", "number of orders", "'", "2025-01-01T00:00:00Z", "array<int>"])
+ODD = st.sampled_from(
+    [
+        None,
+        0,
+        -1,
+        1.5,
+        True,
+        "",
+        "x",
+        "amount",
+        "orders",
+        "user_id",
+        "as_of",
+        "1d",
+        "all",
+        "string",
+        "count",
+        [],
+        {},
+        ["x"],
+        {"x": 1},
+        "a > 1",
+        "sum(amount)",
+        "number of orders",
+        "'",
+        "2025-01-01T00:00:00Z",
+        "array<int>",
+    ]
+)
 
 
 @given(st.lists(st.tuples(st.sampled_from(places(BASE)), ODD, st.booleans()), min_size=1, max_size=3))

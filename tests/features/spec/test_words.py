@@ -46,8 +46,10 @@ def context() -> WordsContext:
 
 def plain(reading: Reading) -> dict[str, Any]:
     """The computation, without what was left out."""
-    return {name: value if isinstance(value, str) else value.model_dump(mode="json", exclude_defaults=True)
-            for name, value in reading.computation.items()}
+    return {
+        name: value if isinstance(value, str) else value.model_dump(mode="json", exclude_defaults=True)
+        for name, value in reading.computation.items()
+    }
 
 
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case["words"])
@@ -91,15 +93,30 @@ def test_helpers_are_internal_features() -> None:
     assert view.lineage["wanted"] == ("users.signup_date",)
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("the merchant_categories", ("merchant", "category")), ("Orders", ("order",)), ("txnAmt", ("transaction", "amount")),
-    ("the", ("the",))])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("the merchant_categories", ("merchant", "category")),
+        ("Orders", ("order",)),
+        ("txnAmt", ("transaction", "amount")),
+        ("the", ("the",)),
+    ],
+)
 def test_tokens(name: str, words: tuple[str, ...]) -> None:
     assert tokens(name) == words
 
 
-@pytest.mark.parametrize(("plural", "one"), [
-    ("purchases", "purchase"), ("categories", "category"), ("boxes", "box"), ("glass", "glass"), ("status", "status"),
-    ("bus", "bus"), ("classes", "class")])
+@pytest.mark.parametrize(
+    ("plural", "one"),
+    [
+        ("purchases", "purchase"),
+        ("categories", "category"),
+        ("boxes", "box"),
+        ("glass", "glass"),
+        ("status", "status"),
+        ("bus", "bus"),
+        ("classes", "class"),
+    ],
+)
 def test_singular(plural: str, one: str) -> None:
     assert singular(plural) == one

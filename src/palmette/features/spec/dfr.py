@@ -16,9 +16,13 @@ before the cut-off counts. scd2: the state of a key in [valid_from, valid_to). d
 
 class Column(Model):
     name: Name
+    """As in the file."""
     type: TypeName
+    """Spark SQL type, as the file is read."""
     description: str = ""
+    """What it holds; words are matched against it."""
     nullable: bool = True
+    """Whether null must be expected."""
     values: tuple[str | int | bool, ...] = ()
     """The closed set of values, where there is one."""
     length: int | None = Field(default=None, ge=1)
@@ -33,14 +37,18 @@ class Partition(Model):
     """A column that the files are partitioned by, so that a condition on it skips files."""
 
     column: Name
+    """One of the table's columns."""
     of: Literal["event_time", "available_time"] | None = None
     """The time whose calendar day (UTC) the column holds; None for anything else."""
 
 
 class Table(Model):
     name: Name
+    """What specifications call it."""
     description: str = ""
+    """What a row is; words are matched against it."""
     kind: TableKind
+    """How its rows stand to time."""
     path: str | None = None
     """File or folder, relative to the registry file or absolute; either `path` or `table`."""
     table: str | None = None
@@ -56,12 +64,15 @@ class Table(Model):
     available_time: Name | None = None
     """When the row could be read; a row that is not yet available does not count."""
     valid_from: Name | None = None
+    """For scd2: from when on the state holds."""
     valid_to: Name | None = None
     """For scd2: null means still valid."""
     partitions: tuple[Partition, ...] = ()
+    """Columns of the folder layout."""
     retention: Duration | None = None
     """How far back rows are kept."""
     columns: tuple[Column, ...] = Field(min_length=1)
+    """All columns that specifications may use."""
     sample: str | None = None
     """A small file of the same format, columns and layout to run on; `path` when left out."""
 
@@ -75,6 +86,7 @@ class Registry(Model):
     dfr: Literal[1]
     """Version of this format."""
     tables: tuple[Table, ...] = Field(min_length=1)
+    """All tables."""
 
     def table(self, name: str) -> Table | None:
         return next((table for table in self.tables if table.name == name), None)

@@ -21,7 +21,6 @@ from palmette.features.spec import functions
 from palmette.features.spec.expression_types import Typer
 from palmette.features.spec.values import SparkType
 
-
 _OWN_SYNTAX = (
     "CAST",
     "TRY_CAST",

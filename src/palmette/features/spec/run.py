@@ -32,16 +32,22 @@ class Interval(Model):
     """The cut-offs to build: `as_of`, or the days of [start, end) for `time.cutoff: partition`."""
 
     as_of: AwareDatetime | None = None
+    """One cut-off, with its offset from UTC."""
     start: AwareDatetime | None = None
+    """Beginning of the first day."""
     end: AwareDatetime | None = None
+    """End of the last day."""
 
 
 class Destination(Model):
     """Where the finished view is written; either one."""
 
     path: str | None = None
+    """Folder to write to."""
     table: str | None = None
+    """Catalogue name."""
     format: Literal["parquet", "orc", "delta"] = "parquet"
+    """Of the files."""
 
 
 class Spark(Model):
@@ -53,8 +59,11 @@ class Spark(Model):
 
 class Budget(Model):
     steps: int = Field(default=40, ge=1)
+    """Most steps of actors."""
     attempts: int = Field(default=80, ge=1)
+    """Most attempts of all actors together."""
     minutes: float = Field(default=60, gt=0)
+    """Most minutes."""
 
 
 class PullRequest(Model):
@@ -71,6 +80,7 @@ class PullRequest(Model):
     branch: str | None = None
     """`features/<feature view>` when left out."""
     draft: bool = False
+    """Whether it is opened as a draft."""
 
 
 class Run(Model):
@@ -83,18 +93,26 @@ class Run(Model):
     dfr: str
     """Path of the registry."""
     repository: Repository = Repository()
+    """Where the code goes."""
     interval: Interval = Interval()
     """Not needed where the spine carries the cut-offs."""
     output: Destination
+    """Where the data goes."""
     spark: Spark = Spark()
+    """Where it runs."""
     planner: Literal["offline", "sequential", "random"] = "offline"
+    """Who decides on the next step."""
     topology: str | None = None
     """Path of a topology of your own; the built-in one when left out."""
     model: Literal["offline"] = "offline"
     """Who answers the agents' tasks; `offline` needs no key and no network."""
     human: Literal["console", "none"] = "none"
+    """Who is asked when something is open; `none` answers that nobody is there."""
     seed: int = 0
+    """Of everything that is drawn."""
     budget: Budget = Budget()
+    """Reaching it ends the run cleanly."""
     approve: tuple[Literal["pull_request"], ...] = ()
     """What a person must agree to first."""
     pull_request: PullRequest = PullRequest()
+    """How the result is handed over."""
