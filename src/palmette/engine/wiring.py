@@ -34,6 +34,13 @@ class Wiring:
                 self._wire(name, actors[name].Input, known)
         self.order = self._production_order()
         """All actors, so that producers come before those they feed."""
+        self.lineage = {name: self._lineage(name) for name in topology.actors}
+        """By actor: everyone whose output reaches it, most upstream first."""
+        self.upstream = {
+            name: tuple(other for other in lineage if name not in self.lineage[other])
+            for name, lineage in self.lineage.items()
+        }
+        """By actor: its lineage, without those that it feeds in turn."""
 
     def _wire(self, name: str, model: type[BaseModel], known: set[str]) -> None:
         node = self.topology.actors[name]
@@ -64,14 +71,13 @@ class Wiring:
         text = json.dumps([self.topology.use(actor), node.parameters, node.for_each, dict(inputs)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def lineage(self, actor: str) -> tuple[str, ...]:
-        """Everyone whose output reached the actor, most upstream first."""
-        found = closure([actor], self._producers) - {actor}
-        return tuple(name for name in self.order if name in found)
-
     def needed(self, actors: Iterable[str]) -> tuple[str, ...]:
         """The actors and everyone they depend on, producers first."""
         found = closure(actors, self._producers)
+        return tuple(name for name in self.order if name in found)
+
+    def _lineage(self, actor: str) -> tuple[str, ...]:
+        found = closure([actor], self._producers) - {actor}
         return tuple(name for name in self.order if name in found)
 
     def _producers(self, actor: str) -> list[str]:

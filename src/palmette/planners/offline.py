@@ -37,11 +37,12 @@ class OfflinePlanner:
         wiring = situation.wiring
         if failure.key != wiring.key(name, wiring.present(name, situation.state.digests)):
             return False
-        upstream = self._upstream(situation, name)
-        return situation.fresh.issuperset(upstream) and situation.state.pending.keys().isdisjoint(wiring.lineage(name))
+        return situation.fresh.issuperset(wiring.upstream[name]) and situation.state.pending.keys().isdisjoint(
+            wiring.lineage[name]
+        )
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
-        for suspect in (*situation.wiring.lineage(name), name):
+        for suspect in (*situation.wiring.lineage[name], name):
             advice = {
                 violation: text
                 for violation in failure.violations
@@ -72,7 +73,7 @@ class OfflinePlanner:
         )
         answer = situation.state.answer
         if answer is None:
-            unsure = [actor for actor in situation.wiring.lineage(name) if not situation.actors[actor].has_criterion]
+            unsure = [actor for actor in situation.wiring.lineage[name] if not situation.actors[actor].has_criterion]
             look = f" Nothing measures the output of {', '.join(unsure)}: please look at it." if unsure else ""
             return Decision(
                 question=f"{name} failed: {what} {history}{look} What should {name} do differently? "
@@ -91,13 +92,16 @@ class OfflinePlanner:
         stale = [name for name in self._wanted(situation) if name not in situation.fresh]
         if not stale:
             return Decision(END, diagnosis="Everything that was invoked is fresh.")
-        ways = {name: way for name in stale if (way := situation.way(name))}
+        first = [name for name in stale if set(stale).isdisjoint(situation.wiring.upstream[name])]
+        ways = self._ways(situation, first) or self._ways(situation, stale)
         if not ways:
             return self._stuck(situation, stale)
-        first = [name for name in ways if ways.keys().isdisjoint(self._upstream(situation, name))]
         listed = list(situation.topology.actors)
-        nearest = min(first or ways, key=lambda name: (len(ways[name]), listed.index(name)))
+        nearest = min(ways, key=lambda name: (len(ways[name]), listed.index(name)))
         return Decision(ways[nearest][0])
+
+    def _ways(self, situation: Situation, names: list[str]) -> dict[str, tuple[str, ...]]:
+        return {name: way for name in names if (way := situation.way(name))}
 
     def _stuck(self, situation: Situation, stale: list[str]) -> Decision:
         missing = sorted(
@@ -105,11 +109,6 @@ class OfflinePlanner:
         )
         lacking = f"; missing: {', '.join(missing)}" if missing else ""
         return Decision(STOP, diagnosis=f"No permitted way leads to {', '.join(stale)}{lacking}.")
-
-    def _upstream(self, situation: Situation, name: str) -> list[str]:
-        """The lineage of an actor, without those that it feeds in turn."""
-        wiring = situation.wiring
-        return [other for other in wiring.lineage(name) if name not in wiring.lineage(other)]
 
     def _go(
         self,
