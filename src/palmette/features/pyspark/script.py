@@ -32,11 +32,22 @@ _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:
     """Source of the feature script: the template's predefined functions with bodies, and the transforms they use."""
     conventions = template.conventions
-    scope = Scope(view, utilities, Names(
-        {shape.name for shape in conventions.functions} | {identifier(name) for name in view.tables}
-        | {identifier(source.name) for source in view.sources} | {utility.name for utility in utilities.chosen}))
-    bodies = {"build": _Build(scope, conventions).body(), "load": load_body(scope, conventions, config),
-              "write": write_body(scope, conventions, config), "main": main_body(scope, conventions, config)}
+    scope = Scope(
+        view,
+        utilities,
+        Names(
+            {shape.name for shape in conventions.functions}
+            | {identifier(name) for name in view.tables}
+            | {identifier(source.name) for source in view.sources}
+            | {utility.name for utility in utilities.chosen}
+        ),
+    )
+    bodies = {
+        "build": _Build(scope, conventions).body(),
+        "load": load_body(scope, conventions, config),
+        "write": write_body(scope, conventions, config),
+        "main": main_body(scope, conventions, config),
+    }
     blocks = []
     for shape in conventions.functions:
         blocks.append(function_source(view, conventions, shape.role, bodies[shape.role]))
@@ -46,8 +57,12 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
     blocks.append('if __name__ == "__main__":\n    main()'.replace("main()", f"{shape_of(conventions, 'main').name}()"))
     code = "\n\n\n".join(blocks)
     constants = _constants(scope, config, code)
-    head = [module_docstring(view, conventions), "from __future__ import annotations",
-            _imports(scope, config, code), "\n".join(constants)]
+    head = [
+        module_docstring(view, conventions),
+        "from __future__ import annotations",
+        _imports(scope, config, code),
+        "\n".join(constants),
+    ]
     return "\n\n".join(part for part in head if part) + "\n\n\n" + code + "\n"
 
 
@@ -65,6 +80,7 @@ def _constants(scope: Scope, config: Config, code: str) -> list[str]:
 
 def _imports(scope: Scope, config: Config, code: str) -> str:
     """Standard library, then pyspark and yaml, then the repository; only what the code mentions."""
+
     def used(name: str) -> bool:
         return re.search(rf"(?<![\w.\"]){name}\b", code) is not None
 
@@ -111,7 +127,12 @@ class _Build:
         first = first or self._observed()
         joins = self._joins()
         joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
-        return [*self.lines, *self._contract(joined)]
+        return [self._as_named(line) for line in (*self.lines, *self._contract(joined))]
+
+    def _as_named(self, line: str) -> str:
+        """The line with the cut-off by the name that the team's function gives it; columns keep theirs."""
+        name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
+        return re.sub(r"""(?<![\w.\"'`])as_of(?![\w\"'`])""", name, line)
 
     def _table(self, name: str) -> str:
         """The data frame of a table inside `build`."""
@@ -123,8 +144,10 @@ class _Build:
     def _pin_zone(self) -> None:
         session = next((bound.name for bound in self.parameters if bound.meaning == "spark"), None)
         session = session or f"{self._table(min(self.view.tables))}.sparkSession"
-        self.lines += ["# Calendar days and hours are the view's, whatever zone the session came with.",
-                       f'{session}.conf.set("spark.sql.session.timeZone", ZONE)']
+        self.lines += [
+            "# Calendar days and hours are the view's, whatever zone the session came with.",
+            f'{session}.conf.set("spark.sql.session.timeZone", ZONE)',
+        ]
 
     def _spine(self) -> str:
         """The rows of the spine, as the expression that joins start from."""
@@ -221,7 +244,10 @@ class _Build:
         levels = derive_levels(view)
         if not levels:
             columns = [self._column(feature) for feature in computed if not feature.internal]
-            return [f"features = {joined}", _select("return features", [*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)])]
+            return [
+                f"features = {joined}",
+                _select("return features", [*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)]),
+            ]
         columns = [self._column(feature) for feature in computed]
         lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
         for level in levels[:-1]:
@@ -231,8 +257,11 @@ class _Build:
                 call = f"withColumn({items[0].replace(': ', ', ', 1)})"
             lines.append(f"features = features.{call}")
         last = {feature.name for feature in levels[-1]}
-        columns = [self._column(feature) if feature.name in last else quoted(feature.name)
-                   for feature in view.features if not feature.internal]
+        columns = [
+            self._column(feature) if feature.name in last else quoted(feature.name)
+            for feature in view.features
+            if not feature.internal
+        ]
         return [*lines, _select("return features", [*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
 
     def _day(self, cutoff: str) -> list[str]:
@@ -243,16 +272,19 @@ class _Build:
 
     def _derived(self, feature: ViewFeature) -> str:
         types = {name: kind for name, kind in self.view.grain.items()} | {
-            item.name: item.dtype for item in self.view.features}
+            item.name: item.dtype for item in self.view.features
+        }
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
     def _column(self, feature: ViewFeature) -> str:
-        text = self._derived(feature) if feature.derive is not None else finished(feature, computed_code(self.view, feature))
+        text = (
+            self._derived(feature)
+            if feature.derive is not None
+            else finished(feature, computed_code(self.view, feature))
+        )
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', text)
         return text if keeps_name else f"{text}.alias({quoted(feature.name)})"
 
 
 def _select(start: str, columns: list[str]) -> str:
     return f"{start}.select(\n" + "".join(f"    {column},\n" for column in columns) + ")"
-
-
