@@ -120,7 +120,7 @@ def test_tables_are_sources_without_being_declared() -> None:
 
 def test_an_explicit_order_has_the_unique_one_behind_it() -> None:
     view = small(
-        "  - {name: a, dtype: string, aggregate: {function: first, of: channel, source: orders, order: [amount desc]}}\n"
+        "  - {name: a, dtype: string, aggregate: {function: first, of: note, source: orders, order: [amount desc]}}\n"
     )
     assert aggregate_of(view, "a").order == ("amount desc", "ordered_at", "order_id")
 

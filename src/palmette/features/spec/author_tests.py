@@ -66,7 +66,7 @@ def _row(
             )
             continue
         try:
-            to_python(value, schema[name], _zone(scope))
+            to_python(value, schema[name], scope.zone)
         except ValueError as error:
             scope.findings.in_spec(
                 "value-does-not-fit",
@@ -106,7 +106,7 @@ def _as_of(test: UnitTest, scope: Scope, field: str) -> None:
             value=test.as_of,
         )
         return
-    if cutoff == "partition" and not is_midnight(instant, _zone(scope)):
+    if cutoff == "partition" and not is_midnight(instant, scope.zone):
         scope.findings.in_spec(
             "not-midnight",
             f"{test.as_of!r} is not midnight in {scope.zone}; a partition ends with its day.",
@@ -120,12 +120,3 @@ def is_midnight(instant: datetime, zone: str) -> bool:
     """Whether a day of the zone begins at this instant (UTC when it has no offset)."""
     aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
     return aware.astimezone(ZoneInfo(zone)).time() == time(0)
-
-
-def _zone(scope: Scope) -> str:
-    """The zone, or UTC when the one given does not exist (which is reported elsewhere)."""
-    try:
-        ZoneInfo(scope.zone)
-    except (OSError, ValueError, KeyError):
-        return "UTC"
-    return scope.zone

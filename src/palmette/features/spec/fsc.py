@@ -22,8 +22,8 @@ AggregateFunction = Literal[
 
 All ignore null values of `of`. On no rows: the counts give 0, `exists` false, everything else null
 (and then the feature's default). `stddev` is the sample deviation (null below two values).
-`share` is the fraction of rows for which the condition `of` is true, among those where it is not null. `first`, `last`, `last_k` and `collect` go by
-the source's order: event time, then the table's keys (or `order`); `last_k` and `top_k` give the newest and the most
+`share` is the fraction of rows for which the condition `of` is true, among those where it is not null. `first`,
+`last`, `last_k` and `collect` go by the source's order: event time, then the table's keys (or `order`); `last_k` and `top_k` give the newest and the most
 frequent first. `mode` and `top_k` break ties by the smallest value. `days_since_last` counts 24-hour days from
 the newest row's event time to the cut-off, as a fraction (floored for integer dtypes).
 `percentile` interpolates linearly; with `approximate`, it is one of the values.
@@ -58,7 +58,7 @@ class Spine(Model):
     table: Name
     """A table of the registry that has all keys of the grain."""
     cutoff: Name | None = None
-    """The column with each row's cut-off, read like an event time; needed for, and only for, `time.cutoff: spine`."""
+    """The column with each row's cut-off, read like an event time; for `time.cutoff: spine`, and only for it."""
     where: str | None = None
     """Condition on the table's rows."""
     keep: tuple[Name, ...] = ()
@@ -404,7 +404,7 @@ class UnitTest(Model):
     as_of: str | None = None
     """Cut-off, ISO 8601 (UTC unless it has an offset); left out for `cutoff: spine`."""
     given: dict[Name, tuple[dict[str, Any], ...]]
-    """Rows of registry tables, by table name; columns that are left out are null, tables that are left out are empty."""
+    """Rows of registry tables, by table name; columns that are left out are null, and such tables are empty."""
     expect: tuple[dict[str, Any], ...]
     """Rows of the output, in any order; only the named columns are compared."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -61,6 +62,11 @@ class Scope:
 
     @property
     def zone(self) -> str:
+        """The view's zone; UTC when there is none of that name, which is reported elsewhere."""
+        try:
+            zoneinfo.ZoneInfo(self.spec.time.zone)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            return "UTC"
         return self.spec.time.zone
 
     def table(self, name: str, field: str) -> Table | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from palmette.features.spec.dfr import Table
+from palmette.features.spec.expressions import Checked
 from palmette.features.spec.fsc import (
     Categorise,
     CategoriseStep,
@@ -123,27 +124,21 @@ class StepWalk:
         for name, text in step.compute.items():
             path = f"{field}.compute.{name}"
             checked = self.scope.expression(text, self.columns, path)
-            kind = checked.type
-            if kind is not None and kind.name in ("null", "interval"):
-                self.report(
-                    "bad-type",
-                    f"{text!r} is {kind}, which no column can be.",
-                    "Cast it to a type.",
-                    path,
-                    text,
-                )
-                kind = None
-            elif kind is None and not checked.faults and not set(checked.columns) & self.columns.broken:
-                self.report(
-                    "unknown-type",
-                    f"The type of {text!r} cannot be told.",
-                    "Write CAST(... AS type) around it.",
-                    path,
-                    text,
-                )
+            kind = self._column_type(checked, text, path)
             results.append((name, kind, self.columns.origins_of(checked.columns), path))
         for name, kind, origins, path in results:
             self.put(name, kind, origins, path)
+
+    def _column_type(self, checked: Checked, text: str, path: str) -> SparkType | None:
+        """The type that a new column has; None, and reported, when no column can have it."""
+        kind = checked.type
+        if kind is not None and kind.name in ("null", "interval"):
+            self.report("bad-type", f"{text!r} is {kind}, which no column can be.", "Cast it to a type.", path, text)
+            return None
+        if kind is None and not checked.faults and not set(checked.columns) & self.columns.broken:
+            message = f"The type of {text!r} cannot be told."
+            self.report("unknown-type", message, "Write CAST(... AS type) around it.", path, text)
+        return kind
 
     def _replace(self, step: ReplaceStep, field: str) -> None:
         name, path = step.replace.column, f"{field}.replace.column"
@@ -368,7 +363,8 @@ class StepWalk:
             )
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
         origins = self.columns.origins_of([*checked.columns, *previous.by]) | self._time_origins()
-        self.put(previous.column, checked.type, origins, f"{path}.column")
+        kind = self._column_type(checked, previous.of, f"{path}.of")
+        self.put(previous.column, kind, origins, f"{path}.column")
 
     def _by_events(self, kind: str, by: tuple[str, ...], column: str, result: SparkType, path: str) -> None:
         if self._events(kind, by, path):

@@ -117,8 +117,8 @@ class View:
     output: Schema
     """Columns of the output in order: grain, kept, `as_of`, features, partition."""
     lineage: Mapping[str, tuple[str, ...]]
-    """Feature name to the `table.column`s that its value depends on, sorted: through steps, joins, conditions, times and
-    derivations. Grouping keys are not counted: every feature depends on them."""
+    """Feature name to the `table.column`s that its value depends on, sorted: through steps, joins, conditions, times
+    and derivations. Grouping keys are not counted: every feature depends on them."""
     spec: FeatureSpec
     """As written by the author."""
 
