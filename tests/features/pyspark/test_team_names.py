@@ -1,0 +1,40 @@
+"""The team's names for configuration and cut-off hold inside its functions, whatever they are."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from pyspark_scripts import CONVENTIONS, script
+
+from palmette.engine.actor import TextFile
+from palmette.features.artefacts import Config, FunctionShape, Parameter
+from palmette.features.spec.resolve import load_view
+
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
+SPARK, RESULT = Parameter(name="spark", annotation="SparkSession"), Parameter(name="df", annotation="DataFrame")
+SETTINGS = Parameter(name="settings", annotation="JobSettings")
+TABLES = Parameter(name="tables", annotation="dict[str, DataFrame]")
+CUTOFF = Parameter(name="cutoff", annotation="datetime")
+FUNCTIONS = (
+    FunctionShape(name="read", role="load", parameters=(SPARK, SETTINGS), returns="dict[str, DataFrame]"),
+    FunctionShape(name="build", role="build", parameters=(TABLES, CUTOFF), returns="DataFrame"),
+    FunctionShape(name="store", role="write", parameters=(RESULT, SETTINGS), returns="None"),
+    FunctionShape(name="main", role="main", returns="None"),
+)
+
+
+@pytest.mark.parametrize("name", ["user_offer_redemptions", "user_card_transactions", "offer_daily"])
+def test_functions_use_their_own_parameters(name: str) -> None:
+    view = load_view(OFFERS / "specs" / f"{name}.yaml", OFFERS / "registry.yaml")
+    accessors = {f"source:{table}": f"config.tables['{table}'].path" for table in view.tables}
+    config = Config(file=TextFile(path="x.yaml", text=""), class_name="settings:JobSettings",
+                    accessors={**accessors, "output": "config.output_path"})
+    source = script(view, CONVENTIONS.model_copy(update={"functions": FUNCTIONS}), config)
+    bodies = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    used = {function: {node.id for node in ast.walk(bodies[function]) if isinstance(node, ast.Name)}
+            for function in ("read", "build", "store")}
+    assert "settings" in used["read"] and "settings" in used["store"] and "cutoff" in used["build"]
+    assert not {"config", "as_of"} & (used["read"] | used["build"] | used["store"])
+    assert '"as_of"' in source, "the column keeps its name"
