@@ -26,9 +26,7 @@ from palmette.sandbox import Sandbox, WarmSpark
 
 CAUGHT, KILLED = 0.95, 0.85
 QUICK = ("order_activity", "credit_requests")
-WITHOUT_TESTS: tuple[Check, ...] = tuple(
-    check for check in ALL if check.code not in ("test-failed", "mutation")
-)
+WITHOUT_TESTS: tuple[Check, ...] = tuple(check for check in ALL if check.code not in ("test-failed", "mutation"))
 """What a bug has to be caught by: nothing that the generated tests do counts."""
 
 
@@ -77,7 +75,8 @@ class Bench:
         script = root / f"{name}.py"
         script.write_text(views.script_of(view), encoding="utf-8")
         tests = root / f"test_{name}.py"
-        tests.write_text(views.tests_of(view, self.harness.sandbox, self.harness, root), encoding="utf-8")
+        tests.write_text(views.tests_of(view), encoding="utf-8")
+        (root / "conftest.py").write_text(views.CONFTEST, encoding="utf-8")
         return Subject(view=view, script=script, root=root, entry="build", harness=self.harness, tests=tests)
 
     def sound(self, subject: Subject) -> Sound:
@@ -171,12 +170,8 @@ def is_good(sounds: Sequence[Sound], cells: Sequence[Cell]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--views", nargs="*", default=[], choices=[[], *views.names()], help="only these views"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--views", nargs="*", default=[], choices=[[], *views.names()], help="only these views")
     parser.add_argument("--kinds", nargs="*", default=[], help="only bugs whose name has one of these words")
     parser.add_argument("--quick", action="store_true", help=f"only the views {', '.join(QUICK)}")
     parser.add_argument("--markdown", type=Path, help="write the report here")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities
+from palmette.features.actors.testcase_coder.offline import test_file
+from palmette.features.actors.testcase_generator.offline import Suite
+from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, TestCases, Utilities
 from palmette.features.pyspark import write_script
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
@@ -75,3 +77,21 @@ def script_of(view: View) -> str:
     """The text of the script that the script writer makes for the view."""
     template = Template(file=TextFile(path=f"{view.name}.py", text=""), conventions=CONVENTIONS)
     return write_script(view, template, config_of(view), Utilities())
+
+
+CONFTEST = '''"""The fixture of the tests."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark():
+    return SparkSession.builder.getOrCreate()
+'''
+
+
+def tests_of(view: View) -> str:
+    """The text of the tests that the test writer makes for the view, without having seen a script."""
+    cases = TestCases(cases=tuple(Suite(view).cases([])))
+    return test_file(view, cases, CONVENTIONS, view.name)

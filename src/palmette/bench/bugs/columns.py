@@ -106,9 +106,7 @@ def other_type(source: Source) -> str | None:
     kind = "int" if str(source.view.features[0].dtype) != "int" else "bigint"
     kind = "string" if not source.view.features[0].dtype.is_numeric else kind
     other = kind if kind != str(source.view.features[0].dtype) else "binary"
-    return on_returned(
-        source, source.text, rows=False, call=f'.withColumn("{name}", F.col("{name}").cast("{other}"))'
-    )
+    return on_returned(source, source.text, rows=False, call=f'.withColumn("{name}", F.col("{name}").cast("{other}"))')
 
 
 def other_order(source: Source) -> str | None:
@@ -129,9 +127,9 @@ def missing_column(source: Source) -> str | None:
 def slow_udf(source: Source) -> str | None:
     """A Python function on a column."""
     feature = next(feature for feature in source.view.features if not feature.internal)
-    return on_output(
-        f'.withColumn("{feature.name}", F.udf(lambda value: value, "{feature.dtype}")("{feature.name}"))'
-    )(source)
+    return on_output(f'.withColumn("{feature.name}", F.udf(lambda value: value, "{feature.dtype}")("{feature.name}"))')(
+        source
+    )
 
 
 def swapped_features(source: Source) -> str | None:
@@ -141,8 +139,7 @@ def swapped_features(source: Source) -> str | None:
         for right in shown:
             if left.name < right.name and left.dtype == right.dtype:
                 columns = [
-                    {left.name: right.name, right.name: left.name}.get(name, name)
-                    for name in source.view.output
+                    {left.name: right.name, right.name: left.name}.get(name, name) for name in source.view.output
                 ]
                 pairs = zip(columns, source.view.output, strict=True)
                 selected = ", ".join(f"F.col({old!r}).alias({new!r})" for old, new in pairs)

@@ -20,9 +20,7 @@ from palmette.features.mutation.mutants import spliced
 
 def unbounded(role: str) -> Inject:
     """Without the upper bound on a time."""
-    return lambda source: first_place(
-        source, lambda n: "F.lit(True)" if upper_bound(source, n, role) else None
-    )
+    return lambda source: first_place(source, lambda n: "F.lit(True)" if upper_bound(source, n, role) else None)
 
 
 def closed(role: str) -> Inject:
@@ -115,11 +113,7 @@ def visible_too_late(source: Source) -> str | None:
             isinstance(node, ast.Call)
             and called(node) in ("where", "filter")
             and node.args
-            and any(
-                upper_bound(source, item, "event")
-                for item in ast.walk(node.args[0])
-                if isinstance(item, ast.expr)
-            )
+            and any(upper_bound(source, item, "event") for item in ast.walk(node.args[0]) if isinstance(item, ast.expr))
         ):
             assert isinstance(node.func, ast.Attribute)
             without = spliced(source.text, node, ast.unparse(node.func.value))

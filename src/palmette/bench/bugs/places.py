@@ -12,9 +12,7 @@ Inject = Callable[[Source], str | None]
 """Gives the changed script, or None where there is no place for the change."""
 
 
-def first_place(
-    source: Source, change: Callable[[ast.expr], str | None], *, last: bool = False
-) -> str | None:
+def first_place(source: Source, change: Callable[[ast.expr], str | None], *, last: bool = False) -> str | None:
     """The script with the first (or last) place changed for which `change` gives new text."""
     nodes = [node for node in source.transform_nodes if isinstance(node, ast.expr)]
     for node in reversed(nodes) if last else nodes:
@@ -36,11 +34,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
 
 def upper_bound(source: Source, node: ast.expr, role: str) -> ast.Compare | None:
     """`time < cut-off`."""
-    if (
-        isinstance(node, ast.Compare)
-        and isinstance(node.ops[0], ast.Lt)
-        and mentions(node.left, times(source, role))
-    ):
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt) and mentions(node.left, times(source, role)):
         return node
     return None
 
@@ -81,9 +75,7 @@ def on_returned(source: Source, text: str, *, rows: bool, call: str) -> str | No
     )
     for function in ast.parse(text).body:
         if isinstance(function, ast.FunctionDef) and function.name in names:
-            value = next(
-                (node.value for node in reversed(function.body) if isinstance(node, ast.Return)), None
-            )
+            value = next((node.value for node in reversed(function.body) if isinstance(node, ast.Return)), None)
             if value is not None:
                 return spliced(text, value, f"({ast.unparse(value)}){call}")
     return None
@@ -152,11 +144,7 @@ def dropped(*methods: str, mentioning: Callable[[Source], set[str]] | None = Non
 
     def inject(source: Source) -> str | None:
         def change(node: ast.expr) -> str | None:
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in methods
-            ):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
                 own = ast.Tuple(node.args, ast.Load())
                 if mentioning is None or mentions(own, mentioning(source)):
                     return ast.unparse(node.func.value)

@@ -38,11 +38,7 @@ def missed_join(source: Source) -> str | None:
     key = next(iter(source.view.grain), None)
     if found is None or key is None or not found.args:
         return None
-    other = (
-        f'F.col("{key}") + 1_000_000'
-        if source.view.grain[key].is_numeric
-        else f'F.concat("{key}", F.lit("~"))'
-    )
+    other = f'F.col("{key}") + 1_000_000' if source.view.grain[key].is_numeric else f'F.concat("{key}", F.lit("~"))'
     right = ast.unparse(found.args[0])
     return spliced(source.text, found.args[0], f'({right}).withColumn("{key}", {other})')
 
@@ -125,6 +121,4 @@ def loop_of_columns(source: Source) -> str | None:
         "        result = result.withColumn(name, F.col(name))\n    return result"
     )
     lines = source.text.splitlines(keepends=True)
-    return (
-        "".join(lines[: last.lineno - 1]) + f"    {loop}\n" + "".join(lines[last.end_lineno or last.lineno :])
-    )
+    return "".join(lines[: last.lineno - 1]) + f"    {loop}\n" + "".join(lines[last.end_lineno or last.lineno :])

@@ -45,66 +45,62 @@ class MutationCheck:
             stop_at_first=True,
         )
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
-        equivalent = presumed_equivalent(subject, alive)
-        survivors = [mutant for mutant in alive if mutant.name not in equivalent]
-        judged = len(chosen) - len(equivalent)
+        changes = changed_outputs(subject, alive)
+        survivors = [mutant for mutant in alive if changes[mutant.name]]
+        equivalent = len(alive) - len(survivors)
+        judged = len(chosen) - equivalent
         killed = judged - len(survivors)
-        found = [_survivor(mutant, subject) for mutant in survivors]
+        found = [_survivor(mutant, changes[mutant.name], subject) for mutant in survivors]
         if judged and killed < self.required * judged:
-            found.insert(
-                0,
-                Violation(
-                    code="mutation",
-                    subject=subject.tests.name,
-                    evidence="\n".join(v.message for v in found)[:EVIDENCE],
-                    message=f"The tests notice {killed} of {judged} mutants, {killed / judged:.0%}; "
-                    f"{self.required:.0%} are required.",
-                ),
-            )
-        return Outcome(
-            tuple(found),
-            detail=f"{killed} of {judged} mutants killed ({len(every)} possible, "
-            f"{len(equivalent)} presumed equivalent)",
+            found.insert(0, self._too_few(killed, judged, subject.tests, found))
+        detail = f"{killed} of {judged} mutants killed ({len(every)} possible, {equivalent} presumed equivalent)"
+        return Outcome(tuple(found), detail=detail)
+
+    def _too_few(self, killed: int, judged: int, tests: Path, survivors: Sequence[Violation]) -> Violation:
+        message = (
+            f"The tests notice {killed} of {judged} mutants, {killed / judged:.0%}; {self.required:.0%} are required."
         )
+        evidence = "\n".join(violation.message for violation in survivors)[:EVIDENCE]
+        return Violation(code="mutation", subject=tests.name, message=message, evidence=evidence)
 
 
-def presumed_equivalent(subject: Subject, alive: Sequence[Mutant]) -> set[str]:
-    """Names of the mutants whose output equals the script's in every scenario."""
+def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, str]:
+    """By name of the mutant: how its output differs from the script's in the first scenario where it does.
+
+    Empty where it differs in none: then the mutant is presumed to be equivalent.
+    """
     if not alive:
-        return set()
+        return {}
     cases = [Case(item.name, item.frames, item.as_of) for item in scenarios(subject.view, seed=subject.seed)]
     original = _outputs(subject, subject.script, cases)
-    equal = set()
+    changes = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         for number, mutant in enumerate(alive):
             file = Path(folder) / f"mutant_{number}.py"
             file.write_text(mutant.text, encoding="utf-8")
-            if _same(subject, original, _outputs(subject, file, cases)):
-                equal.add(mutant.name)
-    return equal
+            outputs = zip(original, _outputs(subject, file, cases), strict=True)
+            changes[mutant.name] = next((text for pair in outputs if (text := _change(subject, *pair))), "")
+    return changes
 
 
 def _outputs(subject: Subject, script: Path, cases: Sequence[Case]) -> list[CaseResult]:
-    return subject.harness.execute(
-        script, subject.entry, cases, root=subject.root, python_path=subject.python_path
-    )
+    return subject.harness.execute(script, subject.entry, cases, root=subject.root, python_path=subject.python_path)
 
 
-def _same(subject: Subject, left: Sequence[CaseResult], right: Sequence[CaseResult]) -> bool:
-    return all(
-        a.frame is not None and b.frame is not None and not difference(subject.view, a.frame, b.frame)
-        for a, b in zip(left, right, strict=True)
-    )
+def _change(subject: Subject, original: CaseResult, changed: CaseResult) -> str:
+    if original.frame is None:
+        return ""
+    problem = changed.error if changed.frame is None else difference(subject.view, original.frame, changed.frame)
+    return f"in scenario {changed.name!r}:\n{problem}" if problem else ""
 
 
-def _survivor(mutant: Mutant, subject: Subject) -> Violation:
+def _survivor(mutant: Mutant, change: str, subject: Subject) -> Violation:
+    place = f"{subject.script.name}:{mutant.line}"
     return Violation(
         code="mutant-survived",
         subject=mutant.function,
-        evidence=f"- {mutant.before}\n+ {mutant.after}",
-        message=f"{subject.script.name}:{mutant.line}: no test notices "
-        f"{_short(mutant.before)} -> {_short(mutant.after)} "
-        f"({mutant.operator}).",
+        message=f"{place}: no test notices {_short(mutant.before)} -> {_short(mutant.after)} ({mutant.operator}).",
+        evidence=f"- {mutant.before}\n+ {mutant.after}\n{change}"[:EVIDENCE],
     )
 
 

@@ -1,0 +1,75 @@
+"""The mutation check: who is killed, who is equivalent, and what a survivor's evidence says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palmette.features.checks import Subject
+from palmette.features.checks.mutation import MutationCheck
+from palmette.features.frame import Frame
+from palmette.features.harness.harness import Case, CaseResult, SuiteResult
+from palmette.features.spec.resolve import load_view
+from palmette.features.spec.view import View
+
+ACTIVITY = Path(__file__).parent / "activity"
+
+
+@dataclass
+class FakeHarness:
+    """Tests notice the given share of the mutants; every mutant changes `orders_30d`, or none does."""
+
+    view: View
+    noticed: float
+    harmless: bool = False
+
+    def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: Any) -> list[CaseResult]:
+        count = 2 if script.name.startswith("mutant") and not self.harmless else 1
+        rows = [{"customer_id": 1, "orders_30d": count}]
+        return [CaseResult(case.name, Frame.of(self.view.output, rows)) for case in cases]
+
+    def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, **_: Any) -> dict[str, SuiteResult]:
+        last = self.noticed * len(variants)
+        return {name: SuiteResult(("a",), {"b": "failed"} if number < last else {}) for number, name in enumerate(variants)}
+
+
+@pytest.fixture(scope="module")
+def activity() -> View:
+    return load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml")
+
+
+def subject_of(view: View, harness: FakeHarness) -> Subject:
+    return Subject(view=view, script=ACTIVITY / "activity.py", root=ACTIVITY, entry="build", harness=harness,  # type: ignore[arg-type]
+                   tests=ACTIVITY / "activity_tests.py")
+
+
+def test_all_killed(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0)))
+    assert not outcome.violations
+    assert outcome.detail.startswith("10 of 10 mutants killed")
+
+
+def test_few_survivors_are_tolerated_and_say_what_they_change(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.9)))
+    assert [violation.code for violation in outcome.violations] == ["mutant-survived"]
+    evidence = outcome.violations[0].evidence
+    assert evidence.startswith("- ")
+    assert "\n+ " in evidence
+    assert "orders_30d: expected 1, got 2" in evidence
+
+
+def test_too_many_survivors_fail(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.5)))
+    assert [violation.code for violation in outcome.violations] == ["mutation", *["mutant-survived"] * 5]
+    assert "5 of 10 mutants, 50%" in outcome.violations[0].message
+
+
+def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.5, harmless=True)))
+    assert not outcome.violations
+    assert outcome.detail.startswith("5 of 5 mutants killed")
+    assert outcome.detail.endswith("5 presumed equivalent)")
