@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,10 +73,12 @@ def test_sizes(file: Path) -> None:
     assert not too_large, "\n".join(too_large)
 
 
-def test_test_files_have_names_of_their_own() -> None:
-    """pytest imports them by their bare names."""
-    names = Counter(file.name for file in (ROOT / "tests").rglob("*.py") if file.name != "conftest.py")
-    assert [name for name, count in names.items() if count > 1] == []
+def test_modules_beside_tests_have_names_of_their_own() -> None:
+    """They are imported by their bare names, from any of the folders in `pythonpath`."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    files = [file for folder in settings["pythonpath"] for file in (ROOT / folder).glob("*.py")]
+    names = Counter(file.name for file in files if not file.name.startswith(("test_", "conftest")))
+    assert names and not [name for name, count in names.items() if count > 1]
 
 
 def tracked_texts() -> Iterator[tuple[str, str]]:
@@ -96,12 +99,7 @@ def test_no_file_names_a_machine() -> None:
     hosts = "|".join((r"pypi\.org", "pythonhosted", "--index-url", "--extra-index", "find-links"))
     named = re.compile(rf"(?<![\w.*]){'/'}({folders})|{hosts}")
     allowed = str(Path(__file__).relative_to(ROOT))
-    found = [
-        f"{name}: {hit[0]}"
-        for name, text in tracked_texts()
-        if name != allowed
-        for hit in named.finditer(text)
-    ]
+    found = [f"{name}: {hit[0]}" for name, text in tracked_texts() if name != allowed for hit in named.finditer(text)]
     assert not found, "\n".join(found)
 
 
