@@ -67,14 +67,20 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """A Python file that parses."""
+    """A Python file; its tree is empty when it does not parse."""
 
     path: str
     """Relative to the checkout, with forward slashes."""
     name: str
     """Import name, e.g. `offers.features.user_activity`."""
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return ast.Module(body=[], type_ignores=[])
 
     @property
     def stem(self) -> str:
@@ -142,16 +148,10 @@ class Checkout:
 
     @cached_property
     def modules(self) -> tuple[Module, ...]:
-        """All Python files that parse."""
-        found = []
-        for path in self.paths:
-            if path.endswith(".py"):
-                text = self.text(path)
-                try:
-                    found.append(Module(path, self.import_name(path), text, ast.parse(text)))
-                except (SyntaxError, ValueError):
-                    continue
-        return tuple(found)
+        """All Python files."""
+        return tuple(
+            Module(path, self.import_name(path), self.text(path)) for path in self.paths if path.endswith(".py")
+        )
 
     @cached_property
     def pyproject(self) -> Mapping[str, Any]:

@@ -57,6 +57,8 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
 
 
 def _builds_frames(module: Module) -> bool:
+    if "pyspark" not in module.text:  # parsing every file of a large repository takes many seconds
+        return False
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
     return uses_spark and any("DataFrame" in returns_of(function) for function in module.functions)
 
@@ -75,13 +77,14 @@ def _siblings(scripts: Sequence[Module]) -> list[Module]:
 def entry_of(module: Module) -> str | None:
     """Name of the function that runs a script: `main`, or the only one that its `__main__` guard calls.
 
-    `main` also stands for a guard that does the work itself; None for a module that is not run.
+    `main` also stands for a guard that does the work itself; None for a module that is not run, or only tests itself.
     """
     names = {function.name for function in module.functions}
     for node in module.tree.body:
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
             called = names & set(called_names(node))
-            return called.pop() if len(called) == 1 else "main"
+            entry = called.pop() if len(called) == 1 else "main"
+            return None if "test" in entry else entry
     return "main" if "main" in names else None
 
 

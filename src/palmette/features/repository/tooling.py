@@ -59,7 +59,7 @@ def _lint_length(checkout: Checkout) -> int | None:
 def session_fixture(checkout: Checkout) -> str | None:
     """Name of the test fixture that gives a SparkSession; the one nearest to the root of the repository."""
     for module in sorted(checkout.modules, key=lambda m: (m.stem != "conftest", m.path.count("/"), m.path)):
-        if not module.is_test:
+        if not module.is_test or "fixture" not in module.text:
             continue
         for function in module.functions:
             decorators = [dotted_name(node).split(".")[-1] for node in function.node.decorator_list]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config, Conventions
 from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
 from palmette.features.repository.neighbours import find_neighbours
-from palmette.sandbox import Limits, Sandbox
+from palmette.sandbox import Limits, Sandbox, python_command
 
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
@@ -62,7 +61,7 @@ class TeamCode:
         shutil.copyfile(_PROGRAM, folder / "program.py")
         roots = [str(self._root / part) for part in Checkout(self._root).python_roots]
         result = self._sandbox.run(
-            (sys.executable, "-B", "program.py"),
+            python_command("program.py"),
             cwd=folder,
             limits=Limits(seconds=_SECONDS),
             env={"PYTHONPATH": ":".join(roots)},

@@ -150,7 +150,8 @@ def find_candidates(
     scripts = {neighbour.module.path for neighbour in neighbours}
     found: list[Candidate] = []
     for module in checkout.modules:
-        if module.is_test or module.path in scripts:
+        relevant = demand.need == "load_config" or "pyspark" in module.text
+        if module.is_test or module.path in scripts or not relevant:
             continue
         uses = {
             name: sum(_imports(neighbour.module, module, name) for neighbour in neighbours) for name in _names(module)
