@@ -1,8 +1,9 @@
 """Frames as JSON: how test cases and the specification's unit tests write values.
 
-Numbers, booleans, strings, arrays and maps are themselves; a decimal is a string (`"12.50"`), a date `2024-02-29`, a
-timestamp ISO 8601 with its offset (written as `Z`, read as UTC when there is none), a timestamp_ntz ISO 8601 without one,
-binary base64, and the doubles that JSON lacks are `"NaN"`, `"Infinity"`, `"-Infinity"`.
+Numbers, booleans, strings, arrays and maps are themselves; a decimal is a string (`"12.50"`), a date
+`2024-02-29`, a timestamp ISO 8601 with its offset (written as `Z`, read as UTC when there is none), a
+timestamp_ntz ISO 8601 without one, binary base64, and the doubles that JSON lacks are `"NaN"`, `"Infinity"`,
+`"-Infinity"`.
 """
 
 from __future__ import annotations
@@ -49,8 +50,10 @@ def frame_of(schema: Schema, rows: Iterable[Mapping[str, Any]]) -> Frame:
 
 def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, Frame]:
     """All tables of the view, by name; those that `given` leaves out are empty."""
-    return {name: frame_of({column.name: column.type.parsed for column in table.columns}, given.get(name, ()))
-            for name, table in view.tables.items()}
+    return {
+        name: frame_of({column.name: column.type.parsed for column in table.columns}, given.get(name, ()))
+        for name, table in view.tables.items()
+    }
 
 
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
@@ -115,10 +118,8 @@ def decode(kind: SparkType, value: Any) -> Any:
             return [decode(kind.element, item) for item in value]
         case "map" if kind.element is not None:
             return {str(name): decode(kind.element, item) for name, item in value.items()}
-        case "string":
-            return _exactly(str, value)
-        case "boolean":
-            return _exactly(bool, value)
+        case "string" | "boolean":
+            return _exactly(str if kind.name == "string" else bool, value)
         case _:
             if isinstance(value, bool) or int(value) != value:
                 raise ValueError("not a whole number")
@@ -146,7 +147,7 @@ def _reading(value: Any, zoned: bool = False) -> datetime:
     if isinstance(value, datetime):
         at = value
     elif isinstance(value, date):
-        at = datetime(value.year, value.month, value.day)
+        at = datetime(value.year, value.month, value.day)  # noqa: DTZ001
     else:
         at = datetime.fromisoformat(value)
     if at.tzinfo is not None and not zoned:

@@ -22,11 +22,18 @@ def windows_of(view: View, table: Table) -> list[Window]:
 
 def state_moments(view: View, table: Table) -> set[str]:
     """When states of the table are looked up: at `event`, at `cutoff`."""
-    moments = {"cutoff" for feature in view.features
-               if isinstance(feature.computation, Lookup) and feature.computation.table == table.name}
+    moments = {
+        "cutoff"
+        for feature in view.features
+        if isinstance(feature.computation, Lookup) and feature.computation.table == table.name
+    }
     moments |= {"cutoff" for source in view.sources if source.table == table}
-    return moments | {step.join.at for source in view.sources for step in (*source.early, *source.late)
-                      if isinstance(step, JoinStep) and step.join.table == table.name}
+    return moments | {
+        step.join.at
+        for source in view.sources
+        for step in (*source.early, *source.late)
+        if isinstance(step, JoinStep) and step.join.table == table.name
+    }
 
 
 def lengths_of(view: View, table: Table) -> list[timedelta]:

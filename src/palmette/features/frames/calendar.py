@@ -30,23 +30,40 @@ def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
     """`midnights`: only ends of days will do."""
     changes = clock_changes(zone)
     first, last = (changes[0], changes[-1]) if changes else (date(YEAR, 3, 31), date(YEAR, 10, 27))
-    plain = midnight(date(YEAR, 5, 17), zone) if midnights else at_wall(datetime(YEAR, 5, 17, 14, 30, 5), zone)  # noqa: DTZ001
-    return CutOffs(plain, *(midnight(day, zone) for day in (
-        first + timedelta(days=2), last + timedelta(days=2), date(YEAR, 3, 1), date(YEAR, 1, 1))))
+    plain = (
+        midnight(date(YEAR, 5, 17), zone) if midnights else at_wall(datetime(YEAR, 5, 17, 14, 30, 5), zone)  # noqa: DTZ001
+    )
+    return CutOffs(
+        plain,
+        *(
+            midnight(day, zone)
+            for day in (
+                first + timedelta(days=2),
+                last + timedelta(days=2),
+                date(YEAR, 3, 1),
+                date(YEAR, 1, 1),
+            )
+        ),
+    )
 
 
 def clock_changes(zone: ZoneInfo) -> list[date]:
     """Days of the year that do not have 24 hours."""
     days = [date(YEAR, 1, 1) + timedelta(days=i) for i in range(366)]
-    return [day for day in days
-            if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
+    return [
+        day
+        for day in days
+        if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)
+    ]
 
 
 def resolution(column: Column) -> timedelta:
     """The smallest step of a time column."""
     if column.type.parsed.name == "date":
         return timedelta(days=1)
-    return {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}.get(column.unit or "", timedelta(microseconds=1))
+    return {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}.get(
+        column.unit or "", timedelta(microseconds=1)
+    )
 
 
 def as_value(instant: datetime | None, column: Column, zone: ZoneInfo) -> Any:

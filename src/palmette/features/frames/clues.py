@@ -91,14 +91,17 @@ def _step(clues: Clues, step: fsc.Step) -> None:
             _categorise(clues, step.categorise)
         case fsc.ExtractStep():
             _extract(clues, step.extract)
-        case fsc.JoinStep():
-            if isinstance(step.join.columns, dict):
-                for new, there in step.join.columns.items():
-                    clues.bases[new].add(there)
-        case fsc.PreviousStep():
-            clues.bases[step.previous.column] |= _read(clues, step.previous.of)
         case _:
-            pass
+            _relation(clues, step)
+
+
+def _relation(clues: Clues, step: fsc.Step) -> None:
+    """Columns that come from other rows."""
+    if isinstance(step, fsc.PreviousStep):
+        clues.bases[step.previous.column] |= _read(clues, step.previous.of)
+    if isinstance(step, fsc.JoinStep) and isinstance(step.join.columns, dict):
+        for new, there in step.join.columns.items():
+            clues.bases[new].add(there)
 
 
 def _categorise(clues: Clues, rule: fsc.Categorise) -> None:

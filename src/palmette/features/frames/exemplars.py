@@ -26,11 +26,14 @@ class Exemplar:
     features: frozenset[str]
     """Those that have a value other than null and the default."""
 
-    def rows(self, studio: Studio, entity: Entity, cutoff: datetime, *, without: Sequence[str] = ()) -> dict[str, list[Row]]:
+    def rows(
+        self, studio: Studio, entity: Entity, cutoff: datetime, *, without: Sequence[str] = ()
+    ) -> dict[str, list[Row]]:
         """One row in each table: states valid since long ago, events shortly before the cut-off, a spine row at it."""
         return {
             name: [usual_row(studio, table, entity, self.values[name], cutoff)]
-            for name, table in studio.view.tables.items() if name not in without
+            for name, table in studio.view.tables.items()
+            if name not in without
         }
 
 
@@ -53,8 +56,10 @@ def find_exemplars(studio: Studio, cutoff: datetime, most: int = 4) -> list[Exem
         for name, table in studio.view.tables.items():
             rows[name].append(usual_row(studio, table, entity, chosen[name], cutoff))
     scores = _scores(studio, rows, cutoff)
-    exemplars = [Exemplar(chosen, scores.get(repr(_grain(studio, entity)), frozenset()))
-                 for entity, chosen in zip(entities, values, strict=True)]
+    exemplars = [
+        Exemplar(chosen, scores.get(repr(_grain(studio, entity)), frozenset()))
+        for entity, chosen in zip(entities, values, strict=True)
+    ]
     picked: list[Exemplar] = []
     covered: set[str] = set()
     while exemplars and len(picked) < most:
@@ -87,8 +92,11 @@ def _scores(studio: Studio, rows: dict[str, list[Row]], cutoff: datetime) -> dic
         return {}
     scores: dict[str, frozenset[str]] = {}
     for row in output.rows:
-        found = frozenset(feature.name for feature in view.features
-                          if feature.name in row and row[feature.name] not in (None, feature.default))
+        found = frozenset(
+            feature.name
+            for feature in view.features
+            if feature.name in row and row[feature.name] not in (None, feature.default)
+        )
         key = repr([row[name] for name in view.grain])
         scores[key] = scores.get(key, frozenset()) | found
     return scores
@@ -97,14 +105,21 @@ def _scores(studio: Studio, rows: dict[str, list[Row]], cutoff: datetime) -> dic
 def prune(studio: Studio, cutoff: datetime) -> None:
     """Takes values that make Spark fail (a cast of text that is no number, say) out of the palettes."""
     for table in studio.view.tables.values():
-        usual = {column.name: next(iter(studio.palettes[table.name, column.name]), None) for column in studio.free(table)}
+        usual = {
+            column.name: next(iter(studio.palettes[table.name, column.name]), None)
+            for column in studio.free(table)
+        }
         for column in studio.free(table):
             values = studio.palettes[table.name, column.name]
             if column.type.parsed.name in ("boolean", "array", "map") or not _fails(
-                    studio, table, [{**usual, column.name: value} for value in values], cutoff):
+                studio, table, [{**usual, column.name: value} for value in values], cutoff
+            ):
                 continue
             studio.palettes[table.name, column.name] = [
-                value for value in values if not _fails(studio, table, [{**usual, column.name: value}], cutoff)]
+                value
+                for value in values
+                if not _fails(studio, table, [{**usual, column.name: value}], cutoff)
+            ]
             usual[column.name] = next(iter(studio.palettes[table.name, column.name]), None)
 
 

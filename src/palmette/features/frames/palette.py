@@ -55,7 +55,11 @@ def _typed(kind: SparkType, value: Literal) -> Any:
             case "boolean":
                 return value if isinstance(value, bool) else None
             case "decimal":
-                return None if isinstance(value, bool) else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+                return (
+                    None
+                    if isinstance(value, bool)
+                    else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+                )
             case "float" | "double":
                 return None if isinstance(value, bool) else float(value)
             case "date":
@@ -104,13 +108,15 @@ def _texts(name: str, literals: list[Literal], clues: Clues) -> list[str]:
     found += [sample for pattern in clues.likes.get(name, ()) for sample in _like_examples(pattern)]
     for separator in clues.separators.get(name, ()):
         parts = [*words, *found, *numbers, "north", "south", "7"]
-        found += [separator.join(parts[i:i + 3]) for i in range(0, max(len(parts) - 2, 1))]
+        found += [separator.join(parts[i : i + 3]) for i in range(0, max(len(parts) - 2, 1))]
         found += [f"solo{separator}", "solo", separator, f"a{separator}{separator}c"]
     if paths := clues.json_paths.get(name):
         return _documents(paths, [*words, *numbers])
     for pattern in clues.formats.get(name, ()):
-        found += [format_clock(datetime(day.year, day.month, day.day, 13, 5, 9), timedelta(), pattern)  # noqa: DTZ001
-                  for day in _DAYS]
+        found += [
+            format_clock(datetime(day.year, day.month, day.day, 13, 5, 9), timedelta(), pattern)  # noqa: DTZ001
+            for day in _DAYS
+        ]
     if name in clues.numbers and not clues.formats.get(name):
         found += ["12", "3.5", "-4", "0", *numbers]
     mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]
@@ -118,7 +124,7 @@ def _texts(name: str, literals: list[Literal], clues: Clues) -> list[str]:
 
 
 def _documents(paths: list[str], words: list[str]) -> list[str]:
-    """JSON objects that hold each word at each path; with the part null, missing, of another shape; and no JSON at all."""
+    """JSON objects that hold each word at each path; others without the part; and no JSON at all."""
     documents = []
     for word in [*words, "alpha", "beta"]:
         document: dict[str, Any] = {}
@@ -130,11 +136,20 @@ def _documents(paths: list[str], words: list[str]) -> list[str]:
             place[last] = int(word) if re.fullmatch(r"-?\d{1,9}", word) else word
         documents.append(json.dumps(document))
     *_, last = paths[0].split(".")
-    return [*documents, "{}", json.dumps({paths[0].split(".")[0]: None}), json.dumps({"unrelated": last}), "not json", ""]
+    return [
+        *documents,
+        "{}",
+        json.dumps({paths[0].split(".")[0]: None}),
+        json.dumps({"unrelated": last}),
+        "not json",
+        "",
+    ]
 
 
 def _like_examples(pattern: str) -> list[str]:
-    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [pattern.strip("%_")[:-1]]
+    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [
+        pattern.strip("%_")[:-1]
+    ]
 
 
 def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
@@ -152,7 +167,9 @@ def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
             whole = min(kind.precision - kind.scale, 7)
             large = Decimal(10) ** whole - 1
             cent = Decimal(1).scaleb(-kind.scale)
-            return [value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)] + [cent]
+            return [
+                value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)
+            ] + [cent]
         case "date":
             return list(_DAYS)
         case "timestamp":
@@ -190,7 +207,9 @@ def example_of(pattern: str) -> str | None:
         if not changed:
             break
     parts = []
-    for token, count in re.findall(r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", text.split("|")[0]):
+    for token, count in re.findall(
+        r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", text.split("|")[0]
+    ):
         times = int(match[1]) if (match := re.match(r"\{(\d+)", count)) else 1
         parts.append(_sample(token) * times)
     made = "".join(parts)
@@ -205,4 +224,5 @@ def _sample(token: str) -> str:
         inner = token[1:]
         return _sample(inner[:2]) if inner[0] == "\\" else inner[0]
     return {"\\d": "7", "\\w": "w", "\\s": " ", ".": "m", "\\D": "d", "\\S": "s", "\\W": "-"}.get(
-        token, token[1:] if token[0] == "\\" else "q" if token.startswith("[^") else token)
+        token, token[1:] if token[0] == "\\" else "q" if token.startswith("[^") else token
+    )

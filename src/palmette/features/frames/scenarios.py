@@ -84,17 +84,37 @@ def _runs(view: View, scenario: Scenario) -> bool:
 
 
 _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
-    ("boundaries", scenes.boundaries, "plain",
-     "Events at, just before and just after the cut-off and the start of every window; rows that are known late."),
-    ("values", scenes.values, "plain",
-     "Every column at, above and below the values that conditions name, zero, negative and large."),
-    ("absences", scenes.absences, "plain",
-     "Nulls in every column that allows them, entities without rows, keys that match nothing."),
-    ("repeats", scenes.repeats, "plain",
-     "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced."),
+    (
+        "boundaries",
+        scenes.boundaries,
+        "plain",
+        "Events at, just before and just after the cut-off and the start of every window; rows that are known late.",
+    ),
+    (
+        "values",
+        scenes.values,
+        "plain",
+        "Every column at, above and below the values that conditions name, zero, negative and large.",
+    ),
+    (
+        "absences",
+        scenes.absences,
+        "plain",
+        "Nulls in every column that allows them, entities without rows, keys that match nothing.",
+    ),
+    (
+        "repeats",
+        scenes.repeats,
+        "plain",
+        "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced.",
+    ),
     ("states", scenes.states, "plain", "States that begin or end exactly at the cut-off or at an event."),
-    ("histories", scenes.histories, "plain",
-     "Events of one entity exactly a timeout apart, across the cut-off, and known late."),
+    (
+        "histories",
+        scenes.histories,
+        "plain",
+        "Events of one entity exactly a timeout apart, across the cut-off, and known late.",
+    ),
     ("spring", scenes.boundaries, "spring", "Windows that span the day on which clocks go forward."),
     ("autumn", crowd, "autumn", "Many events around the day on which clocks go back."),
     ("leap_day", crowd, "leap", "Many events around 29 February."),

@@ -43,8 +43,9 @@ class Scene:
     def add(self, theme: str, note: str, rows: Rows) -> None:
         self.parts.append(Part(theme, note, rows))
 
-    def case(self, exemplar: Exemplar, table: Table, entity: Entity, rows: Sequence[Row],
-             about: tuple[str, str]) -> None:
+    def case(
+        self, exemplar: Exemplar, table: Table, entity: Entity, rows: Sequence[Row], about: tuple[str, str]
+    ) -> None:
         """The exemplar's rows for the entity, but in `table` the given ones; `about` is theme and note."""
         studio, spine = self.studio, self.studio.spine
         given = {name: list(each) for name, each in exemplar.rows(studio, entity, self.cutoff).items()}

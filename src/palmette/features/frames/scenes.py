@@ -14,7 +14,11 @@ from palmette.features.oracle.clock import day_of, midnight, window_start
 from palmette.features.spec.dfr import Column, Table
 
 DAY, HOUR, SECOND, MICROSECOND = (
-    timedelta(days=1), timedelta(hours=1), timedelta(seconds=1), timedelta(microseconds=1))
+    timedelta(days=1),
+    timedelta(hours=1),
+    timedelta(seconds=1),
+    timedelta(microseconds=1),
+)
 
 
 class Instant(NamedTuple):
@@ -32,7 +36,9 @@ def boundaries(scene: Scene) -> None:
         for exemplar in relevant(scene, table):
             for instant in (*_edges(scene, table), *_late(scene, table)):
                 entity = scene.entity()
-                row = studio.row(table, entity, exemplar.values[table.name], instant.at, available=instant.available)
+                row = studio.row(
+                    table, entity, exemplar.values[table.name], instant.at, available=instant.available
+                )
                 theme = f"{table.name}_{'known_late' if instant.available else 'at_the_edges'}"
                 scene.case(exemplar, table, entity, [row], (theme, f"{table.name} {instant.note}"))
     _more_cutoffs(scene)
@@ -41,8 +47,11 @@ def boundaries(scene: Scene) -> None:
 def relevant(scene: Scene, table: Table) -> list[Exemplar]:
     """Exemplars that add something for the features of a table."""
     view = scene.studio.view
-    names = {feature.name for feature in view.features
-             if feature.source is not None and view.source(feature.source).table == table}
+    names = {
+        feature.name
+        for feature in view.features
+        if feature.source is not None and view.source(feature.source).table == table
+    }
     found: list[Exemplar] = []
     covered: set[str] = set()
     for exemplar in scene.exemplars:
@@ -92,7 +101,9 @@ def _more_cutoffs(scene: Scene) -> None:
         for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
             entity = scene.entity()
             rows = {name: list(each) for name, each in exemplar.rows(studio, entity, scene.cutoff).items()}
-            rows[spine.name].append(studio.row(spine, entity, exemplar.values[spine.name], scene.cutoff + later))
+            rows[spine.name].append(
+                studio.row(spine, entity, exemplar.values[spine.name], scene.cutoff + later)
+            )
             scene.add("several_cut_offs", "one entity with several cut-offs", rows)
 
 
@@ -109,8 +120,13 @@ def _one_value(scene: Scene, exemplar: Exemplar, table: Table, column: Column, v
     entity = scene.entity()
     given = {**exemplar.values[table.name], column.name: value}
     text = "another value" if column.personal else value if isinstance(value, str) else str(value)
-    scene.case(exemplar, table, entity, [usual_row(scene.studio, table, entity, given, scene.cutoff)],
-               (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]))
+    scene.case(
+        exemplar,
+        table,
+        entity,
+        [usual_row(scene.studio, table, entity, given, scene.cutoff)],
+        (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]),
+    )
 
 
 def absences(scene: Scene) -> None:
@@ -118,14 +134,22 @@ def absences(scene: Scene) -> None:
     exemplar, studio = scene.exemplars[0], scene.studio
     for table in studio.view.tables.values():
         entity = scene.entity()
-        scene.add("nothing_there", f"no row in {table.name}",
-                  exemplar.rows(studio, entity, scene.cutoff, without=[table.name]))
+        scene.add(
+            "nothing_there",
+            f"no row in {table.name}",
+            exemplar.rows(studio, entity, scene.cutoff, without=[table.name]),
+        )
         for column in table.columns:
             if column.nullable and column.name not in table.keys:
                 entity = scene.entity()
                 row = usual_row(studio, table, entity, exemplar.values[table.name], scene.cutoff)
-                scene.case(exemplar, table, entity, [studio.dated(table, {**row, column.name: None})],
-                           (f"nulls_in_{table.name}", f"null {column.name}"))
+                scene.case(
+                    exemplar,
+                    table,
+                    entity,
+                    [studio.dated(table, {**row, column.name: None})],
+                    (f"nulls_in_{table.name}", f"null {column.name}"),
+                )
     _alone(scene)
     _strangers(scene)
 
@@ -141,13 +165,18 @@ def _strangers(scene: Scene) -> None:
     """Rows in which one key belongs to somebody else."""
     exemplar, keys = scene.exemplars[0], scene.studio.keys
     for table in scene.studio.view.tables.values():
-        links = {column.name: link for column in table.columns
-                 if (link := keys.link(table, column.name)) is not None}
+        links = {
+            column.name: link
+            for column in table.columns
+            if (link := keys.link(table, column.name)) is not None
+        }
         for name, link in links.items():
             entity = scene.entity()
             stranger = Entity(entity.number, {link: entity.number + 1000})
             rows = exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name])
-            rows[table.name] = [usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)]
+            rows[table.name] = [
+                usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)
+            ]
             scene.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
 
@@ -165,16 +194,24 @@ def repeats(scene: Scene) -> None:
                 palette = studio.palettes[table.name, column.name][:4]
                 for order in (palette, palette[::-1], [*palette, *palette], [*palette[:2], *palette[:3]]):
                     entity = scene.entity()
-                    rows = [studio.row(table, entity, {**plain, column.name: value}, scene.cutoff - (2 + i // 2) * HOUR)
-                            for i, value in enumerate(order)]
+                    rows = [
+                        studio.row(
+                            table, entity, {**plain, column.name: value}, scene.cutoff - (2 + i // 2) * HOUR
+                        )
+                        for i, value in enumerate(order)
+                    ]
                     scene.case(exemplar, table, entity, rows, (about, f"{column.name} that repeats or ties"))
             if not table.keys_enforced:
                 entity = scene.entity()
-                scene.case(exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows"))
+                scene.case(
+                    exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows")
+                )
     spine = studio.spine
     if spine is not None and not spine.keys_enforced:
         rows = list(scene.parts[0].rows[spine.name]) if scene.parts else []
-        scene.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
+        scene.add(
+            "repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]}
+        )
 
 
 def _twice(scene: Scene, table: Table, entity: Entity, given: Mapping[str, Any]) -> list[Row]:
@@ -204,21 +241,29 @@ def states(scene: Scene) -> None:
                 (f"the first state exactly at the {what}", none, DAY, None),
             ):
                 entity = scene.entity()
-                rows = _successive(scene, table, entity, (moment + first, moment + second),
-                                   None if end is None else moment + end)
+                rows = _successive(
+                    scene,
+                    table,
+                    entity,
+                    (moment + first, moment + second),
+                    None if end is None else moment + end,
+                )
                 scene.case(scene.exemplars[0], table, entity, rows, (f"states_of_{table.name}", note))
 
 
-def _successive(scene: Scene, table: Table, entity: Entity, begins: tuple[datetime, datetime],
-                end: datetime | None) -> list[Row]:
+def _successive(
+    scene: Scene, table: Table, entity: Entity, begins: tuple[datetime, datetime], end: datetime | None
+) -> list[Row]:
     studio = scene.studio
     first = scene.exemplars[0].values[table.name]
     second = dict(first)
     for column in studio.free(table):
         others = [value for value in studio.palettes[table.name, column.name] if value != first[column.name]]
         second[column.name] = others[entity.number % len(others)] if others else first[column.name]
-    return [studio.row(table, entity, first, begins[0], until=begins[1]),
-            studio.row(table, entity, second, begins[1], until=end)]
+    return [
+        studio.row(table, entity, first, begins[0], until=begins[1]),
+        studio.row(table, entity, second, begins[1], until=end),
+    ]
 
 
 def histories(scene: Scene) -> None:
@@ -230,11 +275,19 @@ def histories(scene: Scene) -> None:
         about, step = f"history_of_{table.name}", studio.step(table)
         for exemplar in relevant(scene, table):
             for length in lengths_of(studio.view, table) or [HOUR]:
-                for note, gap in (("exactly", length), ("just less than", length - step),
-                                  ("just more than", length + step), ("less than half of", length * 0.4)):
+                for note, gap in (
+                    ("exactly", length),
+                    ("just less than", length - step),
+                    ("just more than", length + step),
+                    ("less than half of", length * 0.4),
+                ):
                     entity = scene.entity()
-                    rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap)
-                            for i in range(3)]
+                    rows = [
+                        studio.row(
+                            table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap
+                        )
+                        for i in range(3)
+                    ]
                     scene.case(exemplar, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
             _across(scene, table, exemplar, about)
 
@@ -243,13 +296,23 @@ def _across(scene: Scene, table: Table, exemplar: Exemplar, about: str) -> None:
     """Histories that the cut-off cuts, and with an event that is known too late."""
     studio = scene.studio
     entity = scene.entity()
-    rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff + hours * HOUR)
-            for i, hours in enumerate((-60, -30, -3, -1, 0, 2))]
+    rows = [
+        studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff + hours * HOUR)
+        for i, hours in enumerate((-60, -30, -3, -1, 0, 2))
+    ]
     scene.case(exemplar, table, entity, rows, (about, "a history that goes on after the cut-off"))
     if table.available_time is not None:
         entity = scene.entity()
-        rows = [studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - hours * HOUR,
-                           available=scene.cutoff + HOUR if i == 1 else None) for i, hours in enumerate((60, 30, 3, 1))]
+        rows = [
+            studio.row(
+                table,
+                entity,
+                _other(scene, table, exemplar, i),
+                scene.cutoff - hours * HOUR,
+                available=scene.cutoff + HOUR if i == 1 else None,
+            )
+            for i, hours in enumerate((60, 30, 3, 1))
+        ]
         scene.case(exemplar, table, entity, rows, (about, "an event in between that is known too late"))
 
 
@@ -271,11 +334,21 @@ def midnights(scene: Scene) -> None:
         for days in (0, 1, 2, 7, 30):
             day = today - days * DAY
             utc = datetime(day.year, day.month, day.day, tzinfo=UTC)
-            for at in (midnight(day, studio.zone), midnight(day, studio.zone) - studio.step(table), utc, utc - SECOND):
+            for at in (
+                midnight(day, studio.zone),
+                midnight(day, studio.zone) - studio.step(table),
+                utc,
+                utc - SECOND,
+            ):
                 exemplar = scene.exemplars[scene.count % len(scene.exemplars)]
                 entity = scene.entity()
-                scene.case(exemplar, table, entity, [studio.row(table, entity, exemplar.values[table.name], at)],
-                           ("midnights", f"{table.name} around midnight"))
+                scene.case(
+                    exemplar,
+                    table,
+                    entity,
+                    [studio.row(table, entity, exemplar.values[table.name], at)],
+                    ("midnights", f"{table.name} around midnight"),
+                )
 
 
 def empty(scene: Scene) -> None:

@@ -48,7 +48,8 @@ class Studio:
         self.clues: Clues = clues_of(view)
         self.palettes = {
             (table.name, column.name): palette(column, self.clues)
-            for table in view.tables.values() for column in table.columns
+            for table in view.tables.values()
+            for column in table.columns
         }
         self._serial: Counter[str] = Counter()
 
@@ -61,17 +62,29 @@ class Studio:
 
     def events(self) -> list[Table]:
         """Event tables that features are computed from."""
-        return [table for table in self.tables("event")
-                if any(source.table.name == table.name for source in self.view.sources)]
+        return [
+            table
+            for table in self.tables("event")
+            if any(source.table.name == table.name for source in self.view.sources)
+        ]
 
     def free(self, table: Table) -> list[Column]:
         """Columns that are neither keys nor times nor partitions by time."""
-        taken = {table.event_time, table.available_time, table.valid_from, table.valid_to, *table.keys,
-                 *(part.column for part in table.partitions if part.of)}
+        taken = {
+            table.event_time,
+            table.available_time,
+            table.valid_from,
+            table.valid_to,
+            *table.keys,
+            *(part.column for part in table.partitions if part.of),
+        }
         if self.view.spine is not None and self.view.spine.table == table.name:
             taken.add(self.view.spine.cutoff)
-        return [column for column in table.columns
-                if column.name not in taken and self.keys.link(table, column.name) is None]
+        return [
+            column
+            for column in table.columns
+            if column.name not in taken and self.keys.link(table, column.name) is None
+        ]
 
     def wild(self, table: Table) -> Values:
         """Any legal values."""
@@ -83,8 +96,16 @@ class Studio:
             return None if column.nullable else _zero(column)
         return self.random.choice(values)
 
-    def row(self, table: Table, entity: Entity, values: Values, at: datetime, *,
-            available: datetime | None = None, until: datetime | None = None) -> Row:
+    def row(
+        self,
+        table: Table,
+        entity: Entity,
+        values: Values,
+        at: datetime,
+        *,
+        available: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Row:
         """A row of the entity that happened (or begins to be valid) at `at`, readable from then on unless said."""
         row: Row = {}
         for column in table.columns:
@@ -138,7 +159,9 @@ class Studio:
         frames = {}
         for name, table in self.view.tables.items():
             schema = {column.name: column.type.parsed for column in table.columns}
-            kept = self._unique(table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)])
+            kept = self._unique(
+                table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)]
+            )
             frames[name] = Frame.of(schema, kept)
         return frames
 
@@ -150,8 +173,14 @@ class Studio:
         return at is None or at >= self.earliest(table, cutoff)
 
     def _unique(self, table: Table, rows: list[Row]) -> list[Row]:
-        names = [*table.keys, *(name for name in (table.event_time, table.valid_from)
-                                if name and table.kind in ("snapshot", "scd2"))]
+        names = [
+            *table.keys,
+            *(
+                name
+                for name in (table.event_time, table.valid_from)
+                if name and table.kind in ("snapshot", "scd2")
+            ),
+        ]
         if table.kind == "event" and not table.keys_enforced:
             return rows
         found: dict[str, Row] = {}
@@ -165,4 +194,11 @@ def _zero(column: Column) -> Any:
     from decimal import Decimal
 
     kind = column.type.parsed.name
-    return {"string": "x", "boolean": False, "decimal": Decimal(0), "array": [], "map": {}, "binary": b""}.get(kind, 0)
+    return {
+        "string": "x",
+        "boolean": False,
+        "decimal": Decimal(0),
+        "array": [],
+        "map": {},
+        "binary": b"",
+    }.get(kind, 0)

@@ -80,8 +80,13 @@ def _widened(item: Typed, zone: ZoneInfo) -> Typed:
     return to(item, c.as_decimal(item.kind), zone)
 
 
-def _lifted(kind: SparkType, left: Typed, right: Typed, operation: Operation,
-            finish: Callable[[Any], Any] | None = None) -> Typed:
+def _lifted(
+    kind: SparkType,
+    left: Typed,
+    right: Typed,
+    operation: Operation,
+    finish: Callable[[Any], Any] | None = None,
+) -> Typed:
     def run(row: Any) -> Any:
         one, other = left.run(row), right.run(row)
         if one is None or other is None:
@@ -95,8 +100,13 @@ def _lifted(kind: SparkType, left: Typed, right: Typed, operation: Operation,
 def _decimal(operator: str, left: Typed, right: Typed) -> Typed:
     kind = c.BIGINT if operator == "div" else c.arithmetic(operator, left.kind, right.kind)
     if operator == "div":
-        return _lifted(kind, left, right, lambda a, b: None if b == 0 else _quotient(a, b),
-                       lambda value: in_range(value, kind))
+        return _lifted(
+            kind,
+            left,
+            right,
+            lambda a, b: None if b == 0 else _quotient(a, b),
+            lambda value: in_range(value, kind),
+        )
     return _lifted(kind, left, right, _DECIMAL[operator], lambda value: to_decimal(value, kind))
 
 
@@ -122,14 +132,22 @@ def _remainder(left: float, right: float) -> float | None:
 
 
 _INTEGER: dict[str, Operation] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-    "%": lambda a, b: None if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1), "div": _whole_quotient,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "%": lambda a, b: None if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1),
+    "div": _whole_quotient,
 }
 _FLOAT: dict[str, Operation] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "%": _remainder,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "%": _remainder,
 }
 _DECIMAL: dict[str, Operation] = {
-    "+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply,
+    "+": EXACT.add,
+    "-": EXACT.subtract,
+    "*": EXACT.multiply,
     "/": lambda a, b: None if b == 0 else EXACT.divide(a, b),
     "%": lambda a, b: None if b == 0 else EXACT.remainder(a, b),
 }
@@ -140,14 +158,18 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
     if operator == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
         return _temporal(operator, right, left, zone)
     if operator not in ("+", "-"):
-        return _scaled(operator, left, right, zone)
+        return _scaled(operator, left, right)
     sign = 1 if operator == "+" else -1
     match names:
         case ("date", "tinyint" | "smallint" | "int"):
             return _lifted(c.DATE, left, right, lambda day, n: shifted(day, sign * n))
         case ("date", "interval"):
-            return _lifted(c.TIMESTAMP, to(left, c.TIMESTAMP, zone), right,
-                           lambda at, length: plus(at, sign * length, zone))
+            return _lifted(
+                c.TIMESTAMP,
+                to(left, c.TIMESTAMP, zone),
+                right,
+                lambda at, length: plus(at, sign * length, zone),
+            )
         case ("timestamp", "interval"):
             return _lifted(left.kind, left, right, lambda at, length: plus(at, sign * length, zone))
         case ("timestamp_ntz", "interval"):
@@ -161,12 +183,14 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
         case ("date", "date") if sign < 0:
             return _lifted(c.INTERVAL, left, right, lambda a, b: a - b)
         case ("timestamp" | "date", "timestamp" | "date") if sign < 0:
-            return _lifted(c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b)
+            return _lifted(
+                c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b
+            )
         case _:
             raise NotCovered(f"{names[0]} {operator} {names[1]}")
 
 
-def _scaled(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+def _scaled(operator: str, left: Typed, right: Typed) -> Typed:
     if operator == "*" and {left.kind.name, right.kind.name} & {"interval", "months"}:
         number, length = (left, right) if left.kind.is_numeric else (right, left)
         if number.kind.is_integer:

@@ -20,7 +20,9 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _DATE = re.compile(r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\Z", re.ASCII | re.DOTALL)
 _TIMESTAMP = re.compile(
     r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](?:(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+/[A-Za-z_/]+)?)?)?)?\Z", re.ASCII)
+    r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+/[A-Za-z_/]+)?)?)?)?\Z",
+    re.ASCII,
+)
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -116,8 +118,15 @@ def to_float(value: Any, source: SparkType, target: SparkType) -> float:
 
 
 def _float_of(text: str) -> float:
-    special = {"nan": math.nan, "inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf,
-               "-inf": -math.inf, "-infinity": -math.inf}
+    special = {
+        "nan": math.nan,
+        "inf": math.inf,
+        "+inf": math.inf,
+        "infinity": math.inf,
+        "+infinity": math.inf,
+        "-inf": -math.inf,
+        "-infinity": -math.inf,
+    }
     folded = text.lower()
     if folded in special:
         return special[folded]
@@ -182,7 +191,9 @@ def _to_timestamp(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
             return at_wall(value, zone)
         case "string":
             reading, offset = parse_timestamp(value)
-            return at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
+            return (
+                at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
+            )
         case _ if source.is_integer:
             return EPOCH + timedelta(seconds=value)
         case _ if source.is_numeric:
@@ -199,7 +210,9 @@ def parse_timestamp(text: str) -> tuple[datetime, timezone | ZoneInfo | None]:
     day = _calendar(match[1], match[2], match[3], text)
     hour, minute, second = (int(match[i] or 0) for i in (4, 5, 6))
     try:
-        reading = datetime(day.year, day.month, day.day, hour, minute, second, int((match[7] or "").ljust(6, "0")[:6]))
+        reading = datetime(  # noqa: DTZ001
+            day.year, day.month, day.day, hour, minute, second, int((match[7] or "").ljust(6, "0")[:6])
+        )
     except ValueError as error:
         raise WouldFail(f"{text!r} as timestamp") from error
     return reading, zone_of(match[8])
@@ -225,7 +238,7 @@ def _to_ntz(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
         case "timestamp":
             return wall(value, zone)
         case "date":
-            return datetime(value.year, value.month, value.day)
+            return datetime(value.year, value.month, value.day)  # noqa: DTZ001
         case "string":
             return parse_timestamp(value)[0]
         case _:
@@ -283,7 +296,7 @@ def java_double(value: float, single: bool = False) -> str:
     if -3 <= power < 7:
         plain = format(Decimal(shortest), "f")
         body = plain.lstrip("-")
-        body = (body.rstrip("0") if "." in body else body + ".")
+        body = body.rstrip("0") if "." in body else body + "."
         body = body + "0" if body.endswith(".") else body
     else:
         body = f"{text[0]}.{text[1:] or '0'}E{power}"
@@ -291,4 +304,5 @@ def java_double(value: float, single: bool = False) -> str:
 
 
 def _shortest_single(value: float) -> str:
+    value = to_single(value)
     return next(text for text in (f"{value:.{n}g}" for n in range(1, 18)) if to_single(float(text)) == value)

@@ -1,8 +1,8 @@
 """Instants, calendar days and wall clocks of one time zone, as Spark counts them.
 
 An instant is an aware `datetime` in UTC; a wall clock reading is a naive one. A reading that daylight saving
-skips moves forward by the length of the gap; one that happens twice is the earlier one: `java.time`'s rule, and `zoneinfo`'s
-with `fold=0`.
+skips moves forward by the length of the gap; one that happens twice is the earlier one: `java.time`'s rule,
+and `zoneinfo`'s with `fold=0`.
 """
 
 from __future__ import annotations

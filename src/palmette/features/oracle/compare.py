@@ -52,22 +52,37 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
     compare = _Comparison(expected.schema, view)
     theirs = _grouped(actual, names)
     for key, rows in _grouped(expected, names).items():
-        found += compare.rows({name: rows[0][name] for name in names if name not in view.kept or name in view.grain},
-                              rows, theirs.pop(key, []))
+        found += compare.rows(
+            {name: rows[0][name] for name in names if name not in view.kept or name in view.grain},
+            rows,
+            theirs.pop(key, []),
+        )
         if len(found) >= limit:
             return tuple(found[:limit])
     for rows in theirs.values():
-        found += [Difference({name: row[name] for name in names}, "", "no such row", _plain(row)) for row in rows]
+        found += [
+            Difference({name: row[name] for name in names}, "", "no such row", _plain(row)) for row in rows
+        ]
     return tuple(found[:limit])
 
 
 def _columns(expected: Frame, actual: Frame) -> list[Difference]:
-    found = [Difference({}, name, str(kind), str(actual.schema[name]) if name in actual.schema else "no such column")
-             for name, kind in expected.schema.items() if actual.schema.get(name) != kind]
-    found += [Difference({}, name, "no such column", str(kind)) for name, kind in actual.schema.items()
-              if name not in expected.schema]
+    found = [
+        Difference(
+            {}, name, str(kind), str(actual.schema[name]) if name in actual.schema else "no such column"
+        )
+        for name, kind in expected.schema.items()
+        if actual.schema.get(name) != kind
+    ]
+    found += [
+        Difference({}, name, "no such column", str(kind))
+        for name, kind in actual.schema.items()
+        if name not in expected.schema
+    ]
     if not found and list(expected.schema) != list(actual.schema):
-        found.append(Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}"))
+        found.append(
+            Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}")
+        )
     return found
 
 
@@ -98,8 +113,10 @@ class _Comparison:
         if len(expected) == 1:
             return self.row(key, expected[0], actual[0])
         if len(expected) <= MANY:
-            ways = ([each for pair in zip(expected, order, strict=True) for each in self.row(key, *pair)]
-                    for order in permutations(actual))
+            ways = (
+                [each for pair in zip(expected, order, strict=True) for each in self.row(key, *pair)]
+                for order in permutations(actual)
+            )
             return min(ways, key=len)
         return self.in_order(key, expected, actual)
 
@@ -110,15 +127,20 @@ class _Comparison:
         together = zip(sorted(expected, key=place), sorted(actual, key=place), strict=True)
         return [each for one, other in together for each in self.row(key, one, other)]
 
-    def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
-        return [Difference(key, name, expected[name], actual[name]) for name, kind in self.schema.items()
-                if not self.alike(name, kind, expected[name], actual[name])]
+    def row(
+        self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]
+    ) -> list[Difference]:
+        return [
+            Difference(key, name, expected[name], actual[name])
+            for name, kind in self.schema.items()
+            if not self.alike(name, kind, expected[name], actual[name])
+        ]
 
     def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:
         if expected is None or actual is None:
             return expected is None and actual is None
         if name in self.counts:
-            return abs(expected - actual) <= APPROXIMATE_COUNT * expected
+            return bool(abs(expected - actual) <= APPROXIMATE_COUNT * expected)
         return alike(kind, expected, actual)
 
 
@@ -133,10 +155,13 @@ def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
     if kind.name == "array" and kind.element is not None:
         element = kind.element
         return len(expected) == len(actual) and all(
-            alike(element, one, other) for one, other in zip(expected, actual, strict=True))
+            alike(element, one, other) for one, other in zip(expected, actual, strict=True)
+        )
     if kind.name == "map" and kind.element is not None:
         element = kind.element
-        return set(expected) == set(actual) and all(alike(element, expected[name], actual[name]) for name in expected)
+        return set(expected) == set(actual) and all(
+            alike(element, expected[name], actual[name]) for name in expected
+        )
     return bool(expected == actual)
 
 

@@ -1,3 +1,4 @@
+
 """Spark SQL expressions over Python rows.
 
 `compile_row` and `compile_group` turn text into a `Typed`: its type, and a function of one row or of a group's rows.
@@ -34,13 +35,17 @@ _SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION")
 class _AsWritten(Spark):
     """Spark SQL without sqlglot's own reading of functions."""
 
-    class Parser(Spark.Parser):
-        FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012
-        FUNCTION_PARSERS = {  # noqa: RUF012
-            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX}
-        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}  # noqa: RUF012
-        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
-            name: parse for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("CASE", "IF")}
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+        FUNCTIONS: dict[str, Any] = {}
+        FUNCTION_PARSERS = {
+            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
+        }
+        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}
+        NO_PAREN_FUNCTION_PARSERS = {
+            name: parse
+            for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items()
+            if name in ("CASE", "IF")
+        }
 
 
 @lru_cache(maxsize=4096)
@@ -54,16 +59,12 @@ def parse(sql: str) -> exp.Expr:
 
 def compile_row(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> Typed:
     """A row-wise expression; `run` takes a row."""
-    return build(parse(sql), Scope(_folded(schema), zone))
+    return build(parse(sql), Scope(schema, zone))
 
 
 def compile_group(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> Typed:
     """An aggregate expression; `run` takes all rows of a group, perhaps none."""
-    return build(parse(sql), Scope(_folded(schema), zone, groups=True))
-
-
-def _folded(schema: Mapping[str, SparkType]) -> dict[str, SparkType]:
-    return dict(schema)
+    return build(parse(sql), Scope(schema, zone, groups=True))
 
 
 def build(node: exp.Expr, scope: Scope) -> Typed:
@@ -85,9 +86,12 @@ def _column(node: Any, scope: Scope) -> Typed:
     if name in scope.bound:
         return Typed(scope.bound[name], lambda row: row[name])
     found = next((column for column in scope.schema if column == name), None) or next(
-        (column for column in scope.schema if column.lower() == name.lower()), None)
+        (column for column in scope.schema if column.lower() == name.lower()), None
+    )
     if found is None or scope.groups:
-        raise NotCovered(f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist"))
+        raise NotCovered(
+            f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist")
+        )
     return Typed(scope.schema[found], lambda row: row[found])
 
 
@@ -256,8 +260,13 @@ def _in(node: Any, scope: Scope) -> Typed:
 def _between(node: Any, scope: Scope) -> Typed:
     if node.args.get("symmetric"):
         raise NotCovered("BETWEEN SYMMETRIC")
-    return _and(exp.And(this=exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()),
-                        expression=exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())), scope)
+    return _and(
+        exp.And(
+            this=exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()),
+            expression=exp.LTE(this=node.this.copy(), expression=node.args["high"].copy()),
+        ),
+        scope,
+    )
 
 
 def _like(node: Any, scope: Scope, fold: bool = False, escape: str = "\\") -> Typed:
@@ -375,25 +384,54 @@ def _bits(symbol: Callable[[int, int], int]) -> Callable[[Any, Scope], Typed]:
 
 
 _NODES: dict[type, Callable[[Any, Scope], Typed]] = {
-    exp.Column: _column, exp.Identifier: _column, exp.Literal: _literal, exp.Interval: _interval,
+    exp.Column: _column,
+    exp.Identifier: _column,
+    exp.Literal: _literal,
+    exp.Interval: _interval,
     exp.RawString: lambda node, scope: constant(node.this, c.STRING),
     exp.Null: lambda node, scope: constant(None, c.NULL),
     exp.Boolean: lambda node, scope: constant(bool(node.this), c.BOOLEAN),
     exp.Paren: lambda node, scope: build(node.this, scope),
-    exp.Cast: _cast, exp.TryCast: _cast, exp.Neg: _negative,
-    exp.Add: _operator("+"), exp.Sub: _operator("-"), exp.Mul: _operator("*"), exp.Div: _operator("/"),
-    exp.Mod: _operator("%"), exp.IntDiv: _operator("div"),
-    exp.BitwiseAnd: _bits(lambda a, b: a & b), exp.BitwiseOr: _bits(lambda a, b: a | b),
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Neg: _negative,
+    exp.Add: _operator("+"),
+    exp.Sub: _operator("-"),
+    exp.Mul: _operator("*"),
+    exp.Div: _operator("/"),
+    exp.Mod: _operator("%"),
+    exp.IntDiv: _operator("div"),
+    exp.BitwiseAnd: _bits(lambda a, b: a & b),
+    exp.BitwiseOr: _bits(lambda a, b: a | b),
     exp.BitwiseXor: _bits(lambda a, b: a ^ b),
-    exp.EQ: _comparison(lambda a, b: bool(a == b)), exp.NEQ: _comparison(lambda a, b: bool(a != b)),
-    exp.LT: _comparison(lambda a, b: bool(a < b)), exp.LTE: _comparison(lambda a, b: bool(a <= b)),
-    exp.GT: _comparison(lambda a, b: bool(a > b)), exp.GTE: _comparison(lambda a, b: bool(a >= b)),
-    exp.NullSafeEQ: _null_safe(True), exp.NullSafeNEQ: _null_safe(False),
-    exp.And: _and, exp.Or: _or, exp.Not: _not, exp.Is: _is, exp.In: _in, exp.Between: _between,
-    exp.Like: _like, exp.ILike: lambda node, scope: _like(node, scope, fold=True), exp.Escape: _escape,
-    exp.RegexpLike: _named("rlike", "this", "expression"), exp.DPipe: _named("concat", "this", "expression"),
-    exp.Case: _case, exp.If: _if, exp.Bracket: _bracket, exp.Anonymous: _function, exp.Trim: _trim,
-    exp.StrPosition: _named("instr", "this", "substr"), exp.Extract: _extract,
-    exp.Filter: _group_only, exp.WithinGroup: _group_only, exp.IgnoreNulls: _group_only,
+    exp.EQ: _comparison(lambda a, b: bool(a == b)),
+    exp.NEQ: _comparison(lambda a, b: bool(a != b)),
+    exp.LT: _comparison(lambda a, b: bool(a < b)),
+    exp.LTE: _comparison(lambda a, b: bool(a <= b)),
+    exp.GT: _comparison(lambda a, b: bool(a > b)),
+    exp.GTE: _comparison(lambda a, b: bool(a >= b)),
+    exp.NullSafeEQ: _null_safe(True),
+    exp.NullSafeNEQ: _null_safe(False),
+    exp.And: _and,
+    exp.Or: _or,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.ILike: lambda node, scope: _like(node, scope, fold=True),
+    exp.Escape: _escape,
+    exp.RegexpLike: _named("rlike", "this", "expression"),
+    exp.DPipe: _named("concat", "this", "expression"),
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Bracket: _bracket,
+    exp.Anonymous: _function,
+    exp.Trim: _trim,
+    exp.StrPosition: _named("instr", "this", "substr"),
+    exp.Extract: _extract,
+    exp.Filter: _group_only,
+    exp.WithinGroup: _group_only,
+    exp.IgnoreNulls: _group_only,
     exp.RespectNulls: _group_only,
 }

@@ -39,7 +39,9 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
     if kind.name == "decimal":
         wide = c.bounded(kind.precision + 10, kind.scale)
         return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
-    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(values) if values else None
+    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(
+        values
+    ) if values else None
 
 
 def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
@@ -50,7 +52,9 @@ def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
         return narrow, exact
     if not values:
         return DOUBLE, None
-    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[1] / len(values)
+    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[
+        1
+    ] / len(values)
 
 
 def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
@@ -189,7 +193,9 @@ def _quantile(approximate: bool, call: Call) -> Typed:
     if isinstance(p, list):
         raise NotCovered("percentile of several shares")
     if approximate:
-        return Typed(item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None)
+        return Typed(
+            item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None
+        )
     return Typed(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
 
 
@@ -232,25 +238,37 @@ AGGREGATES: dict[str, Callable[[Call], Typed]] = {
     "count": _count,
     "count_if": partial(_truth, BIGINT, lambda values: sum(values)),
     "approx_count_distinct": lambda call: _count(call._replace(arguments=call.arguments[:1], distinct=True)),
-    "sum": partial(_summary, total), "avg": partial(_summary, mean), "mean": partial(_summary, mean),
-    "min": partial(_plain, None, partial(_extreme, min)), "max": partial(_plain, None, partial(_extreme, max)),
-    "stddev": partial(_numbers, deviation), "stddev_samp": partial(_numbers, deviation),
-    "std": partial(_numbers, deviation), "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
+    "sum": partial(_summary, total),
+    "avg": partial(_summary, mean),
+    "mean": partial(_summary, mean),
+    "min": partial(_plain, None, partial(_extreme, min)),
+    "max": partial(_plain, None, partial(_extreme, max)),
+    "stddev": partial(_numbers, deviation),
+    "stddev_samp": partial(_numbers, deviation),
+    "std": partial(_numbers, deviation),
+    "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
     "variance": partial(_numbers, partial(deviation, square=True)),
     "var_samp": partial(_numbers, partial(deviation, square=True)),
     "var_pop": partial(_numbers, partial(deviation, sample=False, square=True)),
-    "percentile": partial(_quantile, False), "percentile_approx": partial(_quantile, True),
+    "percentile": partial(_quantile, False),
+    "percentile_approx": partial(_quantile, True),
     "approx_percentile": partial(_quantile, True),
     "median": partial(_numbers, partial(percentile, p=0.5)),
     "bool_or": partial(_truth, BOOLEAN, lambda values: any(values) if values else None),
     "bool_and": partial(_truth, BOOLEAN, lambda values: all(values) if values else None),
-    "max_by": partial(_by, max), "min_by": partial(_by, min),
-    "first": _undetermined, "first_value": _undetermined, "last": _undetermined, "last_value": _undetermined,
+    "max_by": partial(_by, max),
+    "min_by": partial(_by, min),
+    "first": _undetermined,
+    "first_value": _undetermined,
+    "last": _undetermined,
+    "last_value": _undetermined,
     "any_value": _undetermined,
-    "collect_list": partial(_collected, as_set=False), "array_agg": partial(_collected, as_set=False),
+    "collect_list": partial(_collected, as_set=False),
+    "array_agg": partial(_collected, as_set=False),
     "collect_set": partial(_collected, as_set=True),
     "covar_samp": partial(_pairs, partial(_covariance, sample=True)),
-    "covar_pop": partial(_pairs, partial(_covariance, sample=False)), "corr": partial(_pairs, _correlation),
+    "covar_pop": partial(_pairs, partial(_covariance, sample=False)),
+    "corr": partial(_pairs, _correlation),
 }
 AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "every": AGGREGATES["bool_and"]}
 
@@ -286,5 +304,9 @@ def _within_group(node: Any, scope: Scope, build: Build) -> Typed:
     if name != "percentile_cont" or len(ordered) != 1:
         raise NotCovered(f"{node.sql(dialect='spark')}")
     p = float(build(node.this.expressions[0], scope).value())
-    return aggregate("percentile", [ordered[0].this, exp.Literal.number(1 - p if ordered[0].args.get("desc") else p)],
-                     scope, build)
+    return aggregate(
+        "percentile",
+        [ordered[0].this, exp.Literal.number(1 - p if ordered[0].args.get("desc") else p)],
+        scope,
+        build,
+    )

@@ -29,6 +29,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 
 def java_replacement(text: str, match: re.Match[str]) -> str:
     """`$1` and `\\` as `Matcher.replaceAll` reads them."""
+
     def part(token: re.Match[str]) -> str:
         if token[1]:
             return token[1]
@@ -62,8 +63,20 @@ def like(text: str, pattern: str, escape: str, fold: bool) -> bool:
     return _like_regex(pattern, escape, fold).fullmatch(text) is not None
 
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Token = tuple[str, str]
 """Kind (a pattern letter, or `'` for literal text) and text."""
@@ -89,7 +102,9 @@ def _tokens(pattern: str) -> tuple[Token, ...]:
 
 def format_clock(reading: datetime, offset: timedelta, pattern: str) -> str:
     """A wall clock reading as a Java date pattern writes it; `offset` is the zone's from UTC."""
-    return "".join(text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern))
+    return "".join(
+        text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern)
+    )
 
 
 def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
@@ -97,9 +112,9 @@ def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
         case "y":
             return f"{at.year % 100:02d}" if width == 2 else f"{at.year:0{width}d}"
         case "M" if width >= 3:
-            return _MONTHS[at.month - 1][:3 if width == 3 else None]
+            return _MONTHS[at.month - 1][: 3 if width == 3 else None]
         case "E":
-            return _DAYS[at.weekday()][:3 if width <= 3 else None]
+            return _DAYS[at.weekday()][: 3 if width <= 3 else None]
         case "a":
             return "AM" if at.hour < 12 else "PM"
         case "S":
@@ -107,15 +122,23 @@ def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
         case "X" | "x" | "Z":
             return _offset_text(offset, kind, width)
         case _:
-            number = {"M": at.month, "d": at.day, "H": at.hour, "h": at.hour % 12 or 12, "m": at.minute, "s": at.second,
-                      "D": at.timetuple().tm_yday, "Q": (at.month + 2) // 3}[kind]
+            number = {
+                "M": at.month,
+                "d": at.day,
+                "H": at.hour,
+                "h": at.hour % 12 or 12,
+                "m": at.minute,
+                "s": at.second,
+                "D": at.timetuple().tm_yday,
+                "Q": (at.month + 2) // 3,
+            }[kind]
             return f"{number:0{width}d}"
 
 
 def _offset_text(offset: timedelta, kind: str, width: int) -> str:
     if kind == "X" and not offset:
         return "Z"
-    if kind == "Z" and width > 3 or width > 3:
+    if (kind == "Z" and width > 3) or width > 3:
         raise NotCovered("a long offset pattern")
     minutes = int(abs(offset).total_seconds()) // 60
     hours, rest = divmod(minutes, 60)
@@ -142,9 +165,9 @@ def _shape(kind: str, width: int) -> str:
         case "y":
             return r"\d{2}" if width == 2 else rf"\d{{{max(width, 1)},6}}"
         case "M" if width >= 3:
-            return "|".join(name[:3 if width == 3 else None] for name in _MONTHS)
+            return "|".join(name[: 3 if width == 3 else None] for name in _MONTHS)
         case "E":
-            return "|".join(name[:3 if width <= 3 else None] for name in _DAYS)
+            return "|".join(name[: 3 if width <= 3 else None] for name in _DAYS)
         case "a":
             return "AM|PM"
         case "S":
@@ -174,9 +197,15 @@ def _reading(text: str, pattern: str) -> tuple[datetime, timezone | ZoneInfo | N
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}")
     found = {kind: (value, len(token)) for (kind, token), value in zip(tokens, match.groups(), strict=True)}
     try:
-        reading = datetime(_year(found), _month(found), int(found.get("d", ("1", 1))[0]), _hour(found),
-                           int(found.get("m", ("0", 1))[0]), int(found.get("s", ("0", 1))[0]),
-                           int(found.get("S", ("0", 1))[0].ljust(6, "0")[:6]))
+        reading = datetime(  # noqa: DTZ001
+            _year(found),
+            _month(found),
+            int(found.get("d", ("1", 1))[0]),
+            _hour(found),
+            int(found.get("m", ("0", 1))[0]),
+            int(found.get("s", ("0", 1))[0]),
+            int(found.get("S", ("0", 1))[0].ljust(6, "0")[:6]),
+        )
     except ValueError as error:
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}") from error
     if "E" in found and not _DAYS[reading.weekday()].startswith(found["E"][0]):
@@ -192,7 +221,9 @@ def _year(found: dict[str, tuple[str, int]]) -> int:
 
 def _month(found: dict[str, tuple[str, int]]) -> int:
     value, width = found.get("M", ("1", 1))
-    return int(value) if width < 3 else 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(value))
+    return (
+        int(value) if width < 3 else 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(value))
+    )
 
 
 def _hour(found: dict[str, tuple[str, int]]) -> int:

@@ -1,7 +1,7 @@
 """What a feature view is, computed by its definition: slow, small and easy to read.
 
-For every row of the output: take the rows of each source, apply the steps, keep what was visible at the cut-off and lies
-in the window, aggregate. Shares no code with the script writer. Not for data of any size.
+For every row of the output: take the rows of each source, apply the steps, keep what was visible at the
+cut-off and lies in the window, aggregate. Shares no code with the script writer. Not for data of any size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class Known:
 
 
 class Reference:
-    """One evaluation; what does not change from row to row is kept. `within` and `visible` are the definitions of time."""
+    """One evaluation; what does not change from row to row is kept.
+
+    `within` and `visible` are the definitions of time.
+    """
 
     def __init__(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> None:
         self.view = view
@@ -107,7 +110,9 @@ class Reference:
             known = self.known(source.name, self.as_of)
             for row in self.within(known.rows, known, window, self.as_of):
                 if all(row[name] is not None for name in grain):
-                    found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})
+                    found.setdefault(
+                        sort_key(row[name] for name in grain), {name: row[name] for name in grain}
+                    )
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
     def features(self, base: Row) -> Row:
@@ -141,18 +146,23 @@ class Reference:
                 return self.lookup(lookup)
             case None if feature.derive is not None:
                 derived = compile_row(feature.derive, self.derivable, self.zone)
-                return derived.kind, lambda row, cutoff: derived.run(row)
+                return derived.kind, lambda row, _: derived.run(row)
             case _:
                 raise NotCovered(f"the feature {feature.name!r} without a computation")
 
     @cached_property
     def derivable(self) -> dict[str, SparkType]:
-        return {**self.view.grain, **self.view.kept, AS_OF: c.TIMESTAMP,
-                **{feature.name: feature.dtype for feature in self.view.features}}
+        return {
+            **self.view.grain,
+            **self.view.kept,
+            AS_OF: c.TIMESTAMP,
+            **{feature.name: feature.dtype for feature in self.view.features},
+        }
 
     def aggregate(self, aggregate: Aggregate) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
-        kind, function = compile_aggregate(aggregate, self.early(self.view.source(aggregate.source), final=True).schema,
-                                           self.zone)
+        kind, function = compile_aggregate(
+            aggregate, self.early(self.view.source(aggregate.source), final=True).schema, self.zone
+        )
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             rows, known = self.matching(aggregate, row, cutoff)
@@ -165,8 +175,9 @@ class Reference:
         compiled = compile_group(expression.sql, schema, self.zone)
         return compiled.kind, lambda row, cutoff: compiled.run(self.matching(expression, row, cutoff)[0])
 
-    def matching(self, computation: Aggregate | Expression, row: Row,
-                 cutoff: datetime | None) -> tuple[list[Row], Known]:
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], Known]:
         """The rows of the entity in the window that satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
@@ -186,14 +197,21 @@ class Reference:
 
     def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = self._start(cutoff, window)
-        return [row for row in rows if start is None or ((at := known.times.event(row)) is not None and at >= start)]
+        event = known.times.event
+        return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
 
     def early(self, source: ViewSource, final: bool = False) -> Flow:
         """All rows after the early steps; with `final`, no rows but the columns after all steps."""
         if source.name not in self._early:
             frame = self.frames[source.table.name]
-            flow = Flow(source.table, [dict(row) for row in frame.rows], dict(frame.schema), self.zone, self.frames,
-                        self.view.tables)
+            flow = Flow(
+                source.table,
+                [dict(row) for row in frame.rows],
+                dict(frame.schema),
+                self.zone,
+                self.frames,
+                self.view.tables,
+            )
             run_steps(flow, source.early)
             self._early[source.name] = flow
         flow = self._early[source.name]
@@ -207,7 +225,15 @@ class Reference:
         if (name, cutoff) not in self._known:
             source = self.view.source(name)
             early = self.early(source)
-            flow = Flow(source.table, self.visible(early.rows, early.times, cutoff), early.schema, self.zone, self.frames, self.view.tables, cutoff)
+            flow = Flow(
+                source.table,
+                self.visible(early.rows, early.times, cutoff),
+                early.schema,
+                self.zone,
+                self.frames,
+                self.view.tables,
+                cutoff,
+            )
             run_steps(flow, source.late)
             self._known[name, cutoff] = Known(flow.rows, flow.schema, flow.times)
         return self._known[name, cutoff]
@@ -226,7 +252,9 @@ class Reference:
         def value(row: Row, cutoff: datetime | None) -> Any:
             if cutoff not in states:
                 rows = [dict(each) for each in frame.rows]
-                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(tuple(on.values()))
+                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(
+                    tuple(on.values())
+                )
             if any(row[here] is None for here in on):
                 return None
             found = states[cutoff].get(sort_key(row[here] for here in on), [])
@@ -240,8 +268,10 @@ class Reference:
 def longest(view: View, source: ViewSource) -> Window | None:
     """The longest window that a feature grouped by the whole grain takes from an event source; None when none does."""
     windows = [
-        feature.computation.window for feature in view.features
-        if isinstance(feature.computation, Aggregate | Expression) and feature.computation.source == source.name
+        feature.computation.window
+        for feature in view.features
+        if isinstance(feature.computation, Aggregate | Expression)
+        and feature.computation.source == source.name
         and set(feature.computation.by or view.grain) == set(view.grain)
     ]
     if not windows or not source.is_event:

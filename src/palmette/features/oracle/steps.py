@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,11 +15,11 @@ from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import MICROSECOND, instant_of
 from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.expression import compile_row
+from palmette.features.oracle.functions.strings import get_json_object
+from palmette.features.oracle.functions.times import day_parts
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.typed import constant, order_key, same, unify
-from palmette.features.oracle.functions.strings import get_json_object
-from palmette.features.oracle.functions.times import day_parts
 from palmette.features.spec import fsc
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
@@ -169,7 +169,9 @@ def _extract(flow: Flow, step: fsc.ExtractStep) -> None:
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
 
-def _extractor(rule: fsc.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
+def _extractor(
+    rule: fsc.Extract, source: SparkType, zone: ZoneInfo
+) -> tuple[SparkType, Callable[[Any], Any]]:
     if rule.split is not None:
         separator, part = rule.split.by, rule.split.part
         return c.STRING, lambda text: _part(text.split(separator), part)
@@ -210,14 +212,20 @@ def _join(flow: Flow, step: fsc.JoinStep) -> None:
     found: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
     joined: list[Row] = []
     timeless = table.kind == "dimension" and table.available_time is None
-    kinds = [(flow.schema[here], frame.schema[there], c.common(flow.schema[here], frame.schema[there]))
-             for here, there in on.items()]
+    kinds = [
+        (flow.schema[here], frame.schema[there], c.common(flow.schema[here], frame.schema[there]))
+        for here, there in on.items()
+    ]
     for row in flow.rows:
         instant = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
         if instant not in found:
             rows = [dict(each) for each in frame.rows]
-            found[instant] = _index(rows if timeless else state(rows, times, instant), tuple(on.values()),
-                                    [(there, kind) for _, there, kind in kinds], flow.zone)
+            found[instant] = _index(
+                rows if timeless else state(rows, times, instant),
+                tuple(on.values()),
+                [(there, kind) for _, there, kind in kinds],
+                flow.zone,
+            )
         key = _key(row, tuple(on), [(here, kind) for here, _, kind in kinds], flow.zone)
         matches = found[instant].get(key, []) if key is not None else []
         joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
@@ -235,11 +243,15 @@ def _key(row: Row, names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> tuple[
     values = [row[name] for name in names]
     if any(value is None for value in values):
         return None
-    return tuple(order_key(cast(value, source, target, zone))
-                 for value, (source, target) in zip(values, kinds, strict=True))
+    return tuple(
+        order_key(cast(value, source, target, zone))
+        for value, (source, target) in zip(values, kinds, strict=True)
+    )
 
 
-def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> dict[tuple[Any, ...], list[Row]]:
+def _index(
+    rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo
+) -> dict[tuple[Any, ...], list[Row]]:
     index: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         key = _key(row, names, kinds, zone)
@@ -266,8 +278,9 @@ def _histories(flow: Flow, by: Sequence[str]) -> list[list[int]]:
     return [sorted(group, key=place) for group in groups.values()]
 
 
-def _look_back(flow: Flow, by: Sequence[str], column: str, kind: SparkType,
-               values: Callable[[list[Row]], list[Any]]) -> None:
+def _look_back(
+    flow: Flow, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
+) -> None:
     """A column whose values come from the entity's rows in order."""
     found: dict[int, Any] = {}
     for history in _histories(flow, by):
@@ -279,24 +292,34 @@ def _look_back(flow: Flow, by: Sequence[str], column: str, kind: SparkType,
 def _previous(flow: Flow, step: fsc.PreviousStep) -> None:
     rule = step.previous
     of = compile_row(rule.of, flow.schema, flow.zone)
-    _look_back(flow, rule.by, rule.column, of.kind, lambda rows: [
-        of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))])
+    _look_back(
+        flow,
+        rule.by,
+        rule.column,
+        of.kind,
+        lambda rows: [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))],
+    )
 
 
 def _elapsed(flow: Flow, rows: list[Row]) -> list[int | None]:
     """Microseconds since the event before."""
     instants = [flow.times.event(row) for row in rows]
     gaps: list[int | None] = [None]
-    for one, other in zip(instants, instants[1:], strict=False):
+    for one, other in pairwise(instants):
         gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
-    return gaps[:len(rows)]
+    return gaps[: len(rows)]
 
 
 def _gap(flow: Flow, step: fsc.GapStep) -> None:
     rule = step.gap
     size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
-    _look_back(flow, rule.by, rule.column, c.DOUBLE, lambda rows: [
-        None if gap is None else gap / size for gap in _elapsed(flow, rows)])
+    _look_back(
+        flow,
+        rule.by,
+        rule.column,
+        c.DOUBLE,
+        lambda rows: [None if gap is None else gap / size for gap in _elapsed(flow, rows)],
+    )
 
 
 def _session(flow: Flow, step: fsc.SessionStep) -> None:
@@ -314,7 +337,14 @@ def _session(flow: Flow, step: fsc.SessionStep) -> None:
 
 
 _STEPS: dict[type, Callable[[Flow, Any], None]] = {
-    fsc.FilterStep: _filter, fsc.ComputeStep: _compute, fsc.ReplaceStep: _replace, fsc.ConvertStep: _convert,
-    fsc.CategoriseStep: _categorise, fsc.ExtractStep: _extract, fsc.JoinStep: _join, fsc.PreviousStep: _previous,
-    fsc.GapStep: _gap, fsc.SessionStep: _session,
+    fsc.FilterStep: _filter,
+    fsc.ComputeStep: _compute,
+    fsc.ReplaceStep: _replace,
+    fsc.ConvertStep: _convert,
+    fsc.CategoriseStep: _categorise,
+    fsc.ExtractStep: _extract,
+    fsc.JoinStep: _join,
+    fsc.PreviousStep: _previous,
+    fsc.GapStep: _gap,
+    fsc.SessionStep: _session,
 }

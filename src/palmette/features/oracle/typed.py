@@ -46,7 +46,7 @@ class Scope:
 
 
 def constant(value: Any, kind: SparkType) -> Typed:
-    return Typed(kind, lambda row: value, literal=True)
+    return Typed(kind, lambda _: value, literal=True)
 
 
 def to(item: Typed, target: SparkType, zone: ZoneInfo) -> Typed:
@@ -98,8 +98,14 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
     return register
 
 
-def strict(names: str, parameters: tuple[SparkType, ...], result: SparkType, *, optional: int = 0,
-           zoned: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def strict(
+    names: str,
+    parameters: tuple[SparkType, ...],
+    result: SparkType,
+    *,
+    optional: int = 0,
+    zoned: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a plain function: null when any argument is null, arguments cast to `parameters`.
 
     The last `optional` parameters may be left out; with `zoned` the zone is the first argument.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -50,8 +51,9 @@ class Terms:
         return [value for _, value in self.pairs(group)]
 
 
-def compile_aggregate(aggregate: Aggregate, schema: Mapping[str, SparkType],
-                      zone: ZoneInfo) -> tuple[SparkType, Callable[[Group], Any]]:
+def compile_aggregate(
+    aggregate: Aggregate, schema: Mapping[str, SparkType], zone: ZoneInfo
+) -> tuple[SparkType, Callable[[Group], Any]]:
     """The type of the aggregation and the function that computes it."""
     of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
@@ -96,8 +98,10 @@ def _ordered(terms: Terms, group: Group) -> list[Any]:
     if not orders:
         raise NotCovered(f"{terms.aggregate.function} without an order")
     for name, *direction in reversed(orders):
-        found.sort(key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc"))
-    for (one, value), (other, next_value) in zip(found, found[1:], strict=False):
+        found.sort(
+            key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc")
+        )
+    for (one, value), (other, next_value) in pairwise(found):
         tie = all(sort_key([one[name]]) == sort_key([other[name]]) for name, *_ in orders)
         if tie and not same(value, next_value):
             raise NotCovered(f"a tie in the order of {terms.aggregate.function}")
@@ -120,7 +124,7 @@ def _latest_first(terms: Terms, group: Group) -> list[Any]:
 
 
 def _last_k(terms: Terms, group: Group) -> list[Any] | None:
-    return _latest_first(terms, group)[:terms.aggregate.k or 1] or None
+    return _latest_first(terms, group)[: terms.aggregate.k or 1] or None
 
 
 def _collect(terms: Terms, group: Group) -> list[Any] | None:
@@ -128,7 +132,7 @@ def _collect(terms: Terms, group: Group) -> list[Any] | None:
 
 
 def _top_k(terms: Terms, group: Group) -> list[Any] | None:
-    return by_frequency(terms.values(group))[:terms.aggregate.k or 1] or None
+    return by_frequency(terms.values(group))[: terms.aggregate.k or 1] or None
 
 
 def _percentile(terms: Terms, group: Group) -> Any:
@@ -165,16 +169,19 @@ def _weights(terms: Terms, group: Group) -> list[tuple[float, list[Any]]]:
     return found
 
 
-def _vector(combine: Callable[[list[tuple[float, float]], float], float | None], terms: Terms,
-            group: Group) -> list[float | None] | None:
+def _vector(
+    combine: Callable[[list[tuple[float, float]], float], float | None], terms: Terms, group: Group
+) -> list[float | None] | None:
     """Position by position over the vectors that have the position."""
     found = _weights(terms, group)
     if not found:
         return None
     everything = math.fsum(weight for weight, _ in found)
     length = max(len(vector) for _, vector in found)
-    columns = [[(weight, vector[i]) for weight, vector in found if i < len(vector) and vector[i] is not None]
-               for i in range(length)]
+    columns = [
+        [(weight, vector[i]) for weight, vector in found if i < len(vector) and vector[i] is not None]
+        for i in range(length)
+    ]
     return [combine(column, everything) if column else None for column in columns]
 
 
@@ -192,9 +199,15 @@ _FUNCTIONS: dict[str, Callable[[Terms, Group], Any]] = {
     "min": lambda terms, group: min(terms.values(group), key=order_key, default=None),
     "max": lambda terms, group: max(terms.values(group), key=order_key, default=None),
     "stddev": lambda terms, group: deviation(terms.values(group)),
-    "share": _share, "percentile": _percentile, "first": _first, "last": _last, "last_k": _last_k, "top_k": _top_k,
+    "share": _share,
+    "percentile": _percentile,
+    "first": _first,
+    "last": _last,
+    "last_k": _last_k,
+    "top_k": _top_k,
     "mode": lambda terms, group: mode(terms.values(group)),
-    "collect": _collect, "days_since_last": _days_since_last,
+    "collect": _collect,
+    "days_since_last": _days_since_last,
     "vector_mean": partial(_vector, lambda column, _: math.fsum(value for _, value in column) / len(column)),
     "vector_sum": partial(_vector, lambda column, _: math.fsum(value for _, value in column)),
     "vector_weighted_mean": partial(_vector, _weighted_mean),

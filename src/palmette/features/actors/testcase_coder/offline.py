@@ -46,7 +46,9 @@ def table_schema(view: View, name: str) -> Schema:
 
 
 def _schemas(view: View) -> str:
-    tables = [f'    {name!r}: {_wrapped(schema_text(table_schema(view, name)))},' for name in sorted(view.tables)]
+    tables = [
+        f"    {name!r}: {_wrapped(schema_text(table_schema(view, name)))}," for name in sorted(view.tables)
+    ]
     return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output))}"])
 
 
@@ -78,8 +80,10 @@ def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
 def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
     fixture = conventions.fixture
     bound = signature(view, conventions, "build")
-    given = [f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ],"
-             for name, rows in case.given.items()]
+    given = [
+        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ],"
+        for name, rows in case.given.items()
+    ]
     columns = _compared(view, case)
     expected = f"[\n{_rows(columns, case.expect)}    ]" if case.expect else "[]"
     names = ", ".join(filter(None, (_argument(view, case, each, fixture) for each in bound)))
@@ -89,7 +93,8 @@ def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> s
         textwrap.indent(_docstring(case.why), "    "),
         "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"]),
         f"    expected = {expected}",
-        f"    actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
+        f"    actual = {entry}({names})"
+        + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
         f"    assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
     ]
     return "\n".join(lines)

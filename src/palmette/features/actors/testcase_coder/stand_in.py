@@ -56,12 +56,22 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions) -> str:
     frames = whole or "{" + ", ".join(tables) + "}"
     as_of = next((each.name for each in bound if each.meaning == "as_of"), "None")
     known = [_known(view, case.given, case.expect, case.as_of) for case in cases.cases]
-    stubs = [f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
-             for each in conventions.functions if each.name != shape.name]
-    return "\n".join([
-        "import datetime", "from decimal import Decimal", _LOOK_UP,
-        f"OUTPUT = {schema_text(view.output)!r}", f"CASES = [{', '.join(known)}]",
-        f"def {shape.name}({parameters}):\n    return answer({frames}, {as_of})\n", *stubs])
+    stubs = [
+        f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
+        for each in conventions.functions
+        if each.name != shape.name
+    ]
+    return "\n".join(
+        [
+            "import datetime",
+            "from decimal import Decimal",
+            _LOOK_UP,
+            f"OUTPUT = {schema_text(view.output)!r}",
+            f"CASES = [{', '.join(known)}]",
+            f"def {shape.name}({parameters}):\n    return answer({frames}, {as_of})\n",
+            *stubs,
+        ]
+    )
 
 
 def _known(view: View, given: dict[str, Any], expect: tuple[dict[str, Any], ...], as_of: str | None) -> str:

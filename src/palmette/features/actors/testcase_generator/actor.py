@@ -18,7 +18,7 @@ SURVIVED = "mutant-survived"
 """A deviation of the script that the tests let pass."""
 
 
-class Input(Model):
+class Inputs(Model):
     request: Request
     template: Template | None = None
 
@@ -29,9 +29,11 @@ class TestcaseGenerator(BaseActor):
     __test__ = False
 
     name = "testcase_generator"
-    description = "Writes at most ten test cases that cover paths and boundaries, with expectations from the oracle."
+    description = (
+        "Writes at most ten test cases that cover paths and boundaries, with expectations from the oracle."
+    )
     produces = "cases"
-    Input = Input
+    Input = Inputs
     Output = TestCases
     has_criterion = True
 
@@ -39,10 +41,14 @@ class TestcaseGenerator(BaseActor):
         self.view = view
         self.suite = lru_cache(maxsize=1)(lambda: Suite(view, seed))
 
-    def run(self, input: Input, context: Context) -> Attempt[TestCases]:
+    def run(self, input: Inputs, context: Context) -> Attempt[TestCases]:
         if context.attempts:
-            return Attempt(None, reason="The cases follow from the view, so another attempt gives the same.",
-                           fix=TERMINATE, violations=context.attempts[-1].violations)
+            return Attempt(
+                None,
+                reason="The cases follow from the view, so another attempt gives the same.",
+                fix=TERMINATE,
+                violations=context.attempts[-1].violations,
+            )
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
         if not cases:
@@ -54,24 +60,38 @@ class TestcaseGenerator(BaseActor):
     def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
         """Features whose mutants survived; all of them when none is named."""
         relevant = [violation for violation in evidence if violation.code == SURVIVED]
-        words = {word for violation in relevant
-                 for word in re.findall(r"\w+", f"{violation.subject} {violation.message} {violation.evidence}")}
+        words = {
+            word
+            for violation in relevant
+            for word in re.findall(r"\w+", f"{violation.subject} {violation.message} {violation.evidence}")
+        }
         names = [feature.name for feature in self.view.features]
         return [name for name in names if name in words] or (names if relevant else [])
 
     def _uncomputable(self) -> Violation:
-        return Violation(code="no-oracle", subject=self.view.name,
-                         message="The oracle has no answer for this view on any of its scenarios.")
+        return Violation(
+            code="no-oracle",
+            subject=self.view.name,
+            message="The oracle has no answer for this view on any of its scenarios.",
+        )
 
-    def check(self, input: Input, output: TestCases, context: Context) -> Verdict:
-        """1 to 10 cases, expectations as the oracle computes them now, every feature and every edge of time covered."""
+    def check(self, input: Inputs, output: TestCases, context: Context) -> Verdict:
+        """1 to 10 cases, expectations as the oracle computes them, every feature and edge of time covered."""
         violations = [*self._count(output), *self._expectations(output)]
         told = self.suite().told(output.cases)
         possible = frozenset[str]().union(*(candidate.tells for candidate in self.suite().candidates))
-        edges = [other.what for other in self.suite().deviants if other.is_boundary and other.what in possible]
-        violations += [Violation(code="boundary-not-covered", subject=what,
-                                 message=f"No case would notice this deviation: {what}.")
-                       for what in edges if what not in told]
+        edges = [
+            other.what for other in self.suite().deviants if other.is_boundary and other.what in possible
+        ]
+        violations += [
+            Violation(
+                code="boundary-not-covered",
+                subject=what,
+                message=f"No case would notice this deviation: {what}.",
+            )
+            for what in edges
+            if what not in told
+        ]
         violations += self._features(output, possible)
         known = [other.what for other in self.suite().deviants if other.what in possible]
         detail = f"{len(told & set(known))} of {len(set(known))} deviations are told apart"
@@ -83,8 +103,15 @@ class TestcaseGenerator(BaseActor):
         names = [case.name for case in output.cases]
         if 1 <= count <= MOST and len(set(names)) == count:
             return []
-        return [Violation(code="case-count", subject="cases", message=(
-            f"There are {count} cases with {len(set(names))} names; there must be 1 to {MOST}, each with its own."))]
+        return [
+            Violation(
+                code="case-count",
+                subject="cases",
+                message=(
+                    f"There are {count} cases with {len(set(names))} names; there must be 1 to {MOST}, each with its own."
+                ),
+            )
+        ]
 
     def _expectations(self, output: TestCases) -> list[Violation]:
         found = []
@@ -93,24 +120,43 @@ class TestcaseGenerator(BaseActor):
                 frames = frame_of_unit_test(self.view, case.given)
                 computed = expected(self.view, frames, instant_of(case.as_of) if case.as_of else None)
             except (NotCovered, WouldFail, ValueError) as error:
-                found.append(Violation(code="case-not-computable", subject=case.name,
-                                       message=f"Case {case.name!r} cannot be computed: {error}."))
+                found.append(
+                    Violation(
+                        code="case-not-computable",
+                        subject=case.name,
+                        message=f"Case {case.name!r} cannot be computed: {error}.",
+                    )
+                )
                 continue
             rows = [encode_row(computed.schema, row) for row in computed.rows]
             if sorted(map(repr, rows)) != sorted(repr(dict(row)) for row in case.expect):
-                found.append(Violation(code="wrong-expectation", subject=case.name, evidence=repr(rows)[:2000],
-                                       message=f"Case {case.name!r} expects other rows than the specification demands."))
+                found.append(
+                    Violation(
+                        code="wrong-expectation",
+                        subject=case.name,
+                        evidence=repr(rows)[:2000],
+                        message=f"Case {case.name!r} expects other rows than the specification demands.",
+                    )
+                )
         return found
 
     def _features(self, output: TestCases, possible: frozenset[str]) -> list[Violation]:
         found = []
         for feature in self.view.features:
-            values = [row[feature.name] for case in output.cases for row in case.expect if feature.name in row]
+            values = [
+                row[feature.name] for case in output.cases for row in case.expect if feature.name in row
+            ]
             default = None if feature.default is None else encode(feature.dtype, feature.default)
             seen = {"default" if value in (None, default) else "value" for value in values}
-            found += [Violation(code="feature-not-covered", subject=feature.name,
-                                message=f"No case gives {feature.name!r} a {kind}.")
-                      for kind in ("value", "default") if kind not in seen and f"{kind} of {feature.name}" in possible]
+            found += [
+                Violation(
+                    code="feature-not-covered",
+                    subject=feature.name,
+                    message=f"No case gives {feature.name!r} a {kind}.",
+                )
+                for kind in ("value", "default")
+                if kind not in seen and f"{kind} of {feature.name}" in possible
+            ]
         return found
 
     def implicated(self, violation: Violation, output: TestCases) -> str | None:

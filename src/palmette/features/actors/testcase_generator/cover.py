@@ -10,8 +10,8 @@ from datetime import datetime
 from palmette.features.actors.testcase_generator.deviations import Deviant
 from palmette.features.frame import Frame
 from palmette.features.frames.keys import GRAIN, Place
-from palmette.features.frames.scene import Part, Rows
 from palmette.features.frames.scenarios import Staged
+from palmette.features.frames.scene import Part, Rows
 from palmette.features.frames.studio import Studio
 from palmette.features.oracle.compare import alike
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -91,8 +91,11 @@ def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> s
     """Keys of rows that are not the same in both, as far as these features go."""
     mine, theirs = _by_key(view, right), _by_key(view, wrong)
     compared = [name for name in names if name in right.schema and name in wrong.schema]
-    return {key for key in mine.keys() | theirs.keys()
-            if not _same_rows(right, mine.get(key, []), theirs.get(key, []), compared)}
+    return {
+        key
+        for key in mine.keys() | theirs.keys()
+        if not _same_rows(right, mine.get(key, []), theirs.get(key, []), compared)
+    }
 
 
 def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:
@@ -102,20 +105,35 @@ def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:
     return found
 
 
-def _same_rows(frame: Frame, one: Sequence[Mapping[str, object]], other: Sequence[Mapping[str, object]],
-               names: Sequence[str]) -> bool:
+def _same_rows(
+    frame: Frame,
+    one: Sequence[Mapping[str, object]],
+    other: Sequence[Mapping[str, object]],
+    names: Sequence[str],
+) -> bool:
     return len(one) == len(other) and all(
         alike(frame.schema[name], mine[name], theirs[name])
-        for mine, theirs in zip(one, other, strict=True) for name in names)
+        for mine, theirs in zip(one, other, strict=True)
+        for name in names
+    )
 
 
 def _entities(studio: Studio, part: Part) -> set[Key]:
     """The grain of every row of the part."""
     found = set()
     for name, rows in part.rows.items():
-        columns = [next((column.name for column in studio.view.tables[name].columns
-                         if studio.keys.link(studio.view.tables[name], column.name) == studio.keys.links[Place(GRAIN, key)]),
-                        None) for key in studio.view.grain]
+        columns = [
+            next(
+                (
+                    column.name
+                    for column in studio.view.tables[name].columns
+                    if studio.keys.link(studio.view.tables[name], column.name)
+                    == studio.keys.links[Place(GRAIN, key)]
+                ),
+                None,
+            )
+            for key in studio.view.grain
+        ]
         if None not in columns:
             found |= {sort_key([row[column] for column in columns if column]) for row in rows}
     return found
@@ -133,11 +151,16 @@ def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> lis
     """The fewest candidates that together tell everything that any of them tells; `survivors` several times over."""
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
-    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
+    wanted = Counter(
+        {what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything}
+    )
     chosen: list[Candidate] = []
     left = list(candidates)
     while left and +wanted:
-        best = max(left, key=lambda candidate: (sum(1 for what in candidate.tells if wanted[what] > 0), -candidate.size))
+        best = max(
+            left,
+            key=lambda candidate: (sum(1 for what in candidate.tells if wanted[what] > 0), -candidate.size),
+        )
         if not any(wanted[what] > 0 for what in best.tells):
             break
         left.remove(best)

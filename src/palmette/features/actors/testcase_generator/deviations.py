@@ -64,9 +64,11 @@ def narrowed(view: View, names: tuple[str, ...]) -> View:
     keep = needed(view, names)
     hidden = {feature.name for feature in view.features if feature.name not in keep}
     return replace(
-        view, features=tuple(feature for feature in view.features if feature.name in keep),
+        view,
+        features=tuple(feature for feature in view.features if feature.name in keep),
         derivation_order=tuple(name for name in view.derivation_order if name in keep),
-        output={name: kind for name, kind in view.output.items() if name not in hidden})
+        output={name: kind for name, kind in view.output.items() if name not in hidden},
+    )
 
 
 def _dependents(view: View, name: str) -> tuple[str, ...]:
@@ -85,14 +87,22 @@ def _times(view: View) -> Iterator[Deviant]:
         if names:
             yield Deviant(reading.what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
     if view.zone != "UTC":
-        yield Deviant("days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC"))
+        yield Deviant(
+            "days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC")
+        )
     for table in view.tables.values():
         if table.available_time is not None:
             early = table.model_copy(update={"available_time": None})
             tables = {**view.tables, table.name: early}
-            sources = tuple(replace(source, table=early) if source.table == table else source for source in view.sources)
-            yield Deviant(f"{table.name}: availability is ignored", tuple(f.name for f in view.features),
-                          replace(view, tables=tables, sources=sources), is_boundary=True)
+            sources = tuple(
+                replace(source, table=early) if source.table == table else source for source in view.sources
+            )
+            yield Deviant(
+                f"{table.name}: availability is ignored",
+                tuple(f.name for f in view.features),
+                replace(view, tables=tables, sources=sources),
+                is_boundary=True,
+            )
 
 
 def _features(view: View) -> Iterator[Deviant]:
@@ -101,8 +111,12 @@ def _features(view: View) -> Iterator[Deviant]:
         small = narrowed(view, names)
         for what, changed in _changed(view, feature):
             features = tuple(changed if each.name == feature.name else each for each in small.features)
-            yield Deviant(f"{feature.name}: {what}", names, replace(small, features=features),
-                          is_boundary=what.startswith("the window"))
+            yield Deviant(
+                f"{feature.name}: {what}",
+                names,
+                replace(small, features=features),
+                is_boundary=what.startswith("the window"),
+            )
 
 
 def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
@@ -128,9 +142,15 @@ def _windows(window: Window) -> Iterator[tuple[str, dict[str, Any]]]:
     if window.unit == "all":
         yield "the window is 30d", {"window": Window(30, "d")}
         return
-    yield f"the window is {window.amount + 1}{window.unit}", {"window": Window(window.amount + 1, window.unit)}
+    yield (
+        f"the window is {window.amount + 1}{window.unit}",
+        {"window": Window(window.amount + 1, window.unit)},
+    )
     if window.amount > 1:
-        yield f"the window is {window.amount - 1}{window.unit}", {"window": Window(window.amount - 1, window.unit)}
+        yield (
+            f"the window is {window.amount - 1}{window.unit}",
+            {"window": Window(window.amount - 1, window.unit)},
+        )
     if window.unit == "d":
         yield f"the window is {window.amount * 24}h", {"window": Window(window.amount * 24, "h")}
     yield "the window is all history", {"window": Window.ALL}
@@ -159,10 +179,22 @@ def _keys(view: View, by: tuple[str, ...] | None) -> Iterator[tuple[str, dict[st
 
 
 _INSTEAD: dict[str, tuple[str, ...]] = {
-    "count": ("exists",), "count_distinct": ("count",), "approx_count_distinct": ("count",), "sum": ("avg", "max"),
-    "avg": ("sum", "max"), "min": ("max", "avg"), "max": ("min", "avg"), "first": ("last",), "last": ("first",),
-    "mode": ("min", "max"), "stddev": ("avg", "max"), "percentile": ("avg", "max"), "exists": ("count",),
-    "vector_mean": ("vector_sum",), "vector_sum": ("vector_mean",), "vector_weighted_mean": ("vector_mean",),
+    "count": ("exists",),
+    "count_distinct": ("count",),
+    "approx_count_distinct": ("count",),
+    "sum": ("avg", "max"),
+    "avg": ("sum", "max"),
+    "min": ("max", "avg"),
+    "max": ("min", "avg"),
+    "first": ("last",),
+    "last": ("first",),
+    "mode": ("min", "max"),
+    "stddev": ("avg", "max"),
+    "percentile": ("avg", "max"),
+    "exists": ("count",),
+    "vector_mean": ("vector_sum",),
+    "vector_sum": ("vector_mean",),
+    "vector_weighted_mean": ("vector_mean",),
 }
 
 
@@ -203,14 +235,20 @@ def _sources(view: View) -> Iterator[Deviant]:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
         small = narrowed(view, names)
-        for part in ("early", "late"):
-            steps: tuple[fsc.Step, ...] = getattr(source, part)
-            for index, step in enumerate(steps):
-                for what, changed in _steps(step):
-                    others = (*steps[:index], *changed, *steps[index + 1:])
-                    other: ViewSource = replace(source, **{part: others})
-                    sources = tuple(other if each is source else each for each in small.sources)
-                    yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
+        steps = (*source.early, *source.late)
+        for index, step in enumerate(steps):
+            for what, changed in _steps(step):
+                other = _with_steps(source, index, changed)
+                sources = tuple(other if each is source else each for each in small.sources)
+                yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
+
+
+def _with_steps(source: ViewSource, index: int, changed: tuple[fsc.Step, ...]) -> ViewSource:
+    """The source with other steps in one place."""
+    if index < len(source.early):
+        return replace(source, early=(*source.early[:index], *changed, *source.early[index + 1 :]))
+    index -= len(source.early)
+    return replace(source, late=(*source.late[:index], *changed, *source.late[index + 1 :]))
 
 
 def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
@@ -226,7 +264,9 @@ def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
         case fsc.ReplaceStep():
             for old in step.replace.values:
                 rest = {key: value for key, value in step.replace.values.items() if key != old}
-                kept = (step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),)
+                kept = (
+                    step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),
+                )
                 yield f"{old!r} in {step.replace.column} stays", kept if rest else ()
         case fsc.CategoriseStep():
             yield from _categories(step)
@@ -239,7 +279,10 @@ def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
             longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
             yield "the timeout is longer", (_with(step, "session", timeout=longer),)
         case fsc.PreviousStep():
-            yield "the event before the previous one", (_with(step, "previous", offset=step.previous.offset + 1),)
+            yield (
+                "the event before the previous one",
+                (_with(step, "previous", offset=step.previous.offset + 1),),
+            )
         case _:
             pass
 
@@ -251,14 +294,14 @@ def _with(step: Any, name: str, **update: Any) -> Any:
 def _categories(step: fsc.CategoriseStep) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
     rule = step.categorise
     for index, bound in enumerate(rule.buckets):
-        buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1:])
+        buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1 :])
         yield f"{bound} belongs to the bucket below", (_with(step, "categorise", buckets=buckets),)
     for index, case in enumerate(rule.cases):
-        rest = (*rule.cases[:index], *rule.cases[index + 1:])
+        rest = (*rule.cases[:index], *rule.cases[index + 1 :])
         if rest:
             yield f"{case.then!r} is forgotten", (_with(step, "categorise", cases=rest),)
         for what, sql in text_deviations(case.when):
-            changed = (*rule.cases[:index], fsc.Case(when=sql, then=case.then), *rule.cases[index + 1:])
+            changed = (*rule.cases[:index], fsc.Case(when=sql, then=case.then), *rule.cases[index + 1 :])
             yield f"in {case.then!r}, {what}", (_with(step, "categorise", cases=changed),)
     if rule.otherwise is not None:
         yield "otherwise is forgotten", (_with(step, "categorise", otherwise=None),)

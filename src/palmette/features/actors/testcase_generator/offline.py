@@ -61,7 +61,9 @@ class Suite:
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
         """The author's examples, and what they leave untested; at most `MOST`."""
-        examples = [case for test in self.view.tests[:MOST - 2] if (case := example(self.view, test)) is not None]
+        examples = [
+            case for test in self.view.tests[: MOST - 2] if (case := example(self.view, test)) is not None
+        ]
         told = self.told(examples)
         chosen = [candidate for candidate in cover(self.candidates, survivors)]
         groups = _grouped(chosen, MOST - len(examples))
@@ -97,8 +99,11 @@ class Suite:
             return False
         frames = self.studio.frames(rows, cutoff)
         as_of = None if self.view.cutoff == "spine" else cutoff
-        return all((wrong := other.output(frames, as_of)) is not None
-                   and different(self.view, right, wrong, other.features) for other in others)
+        return all(
+            (wrong := other.output(frames, as_of)) is not None
+            and different(self.view, right, wrong, other.features)
+            for other in others
+        )
 
     def told(self, cases: Iterable[TestCase]) -> set[str]:
         """The deviations that cases tell apart, and the values that features take in them."""
@@ -112,7 +117,11 @@ class Suite:
                 continue
             for other in self.deviants:
                 wrong = other.output(frames, as_of)
-                if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
+                if (
+                    other.what not in found
+                    and wrong is not None
+                    and different(self.view, right, wrong, other.features)
+                ):
                     found.add(other.what)
         return found
 
@@ -121,8 +130,13 @@ def example(view: View, test: UnitTest) -> TestCase | None:
     """An example of the specification as a case; None where the oracle has no answer."""
     frames = frame_of_unit_test(view, test.given)
     try:
-        return case_of(view, _slug(test.name), f"Example of the specification: {test.name}.", frames,
-                       instant_of(test.as_of) if test.as_of else None)
+        return case_of(
+            view,
+            _slug(test.name),
+            f"Example of the specification: {test.name}.",
+            frames,
+            instant_of(test.as_of) if test.as_of else None,
+        )
     except (NotCovered, WouldFail):
         return None
 
@@ -130,10 +144,18 @@ def example(view: View, test: UnitTest) -> TestCase | None:
 def case_of(view: View, name: str, why: str, frames: Mapping[str, Frame], as_of: datetime | None) -> TestCase:
     """A case with the oracle's expectation."""
     output = expected(view, frames, as_of)
-    given = {table: tuple(encode_row(frame.schema, row) for row in frame.rows) for table, frame in frames.items()
-             if frame.rows}
-    return TestCase(name=name, why=why, as_of=instant_text(as_of) if as_of else None, given=given,
-                    expect=tuple(encode_row(output.schema, row) for row in output.rows))
+    given = {
+        table: tuple(encode_row(frame.schema, row) for row in frame.rows)
+        for table, frame in frames.items()
+        if frame.rows
+    }
+    return TestCase(
+        name=name,
+        why=why,
+        as_of=instant_text(as_of) if as_of else None,
+        given=given,
+        expect=tuple(encode_row(output.schema, row) for row in output.rows),
+    )
 
 
 def _grouped(chosen: Sequence[Candidate], most: int) -> list[list[Candidate]]:

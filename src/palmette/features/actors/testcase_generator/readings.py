@@ -27,8 +27,11 @@ class _Exclusive(Reference):
 
     def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
-        return [row for row in super().within(rows, known, window, cutoff)
-                if start is None or known.times.event(row) != start]
+        return [
+            row
+            for row in super().within(rows, known, window, cutoff)
+            if start is None or known.times.event(row) != start
+        ]
 
 
 class _Future(Reference):

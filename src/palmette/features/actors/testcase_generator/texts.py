@@ -11,9 +11,18 @@ from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import parse
 
 _COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
-    exp.LT: (exp.LTE,), exp.LTE: (exp.LT,), exp.GT: (exp.GTE,), exp.GTE: (exp.GT,), exp.EQ: (exp.NEQ,),
-    exp.NEQ: (exp.EQ,), exp.And: (exp.Or,), exp.Or: (exp.And,), exp.Add: (exp.Sub,), exp.Sub: (exp.Add,),
-    exp.Mul: (exp.Add,), exp.Div: (exp.Mul,),
+    exp.LT: (exp.LTE,),
+    exp.LTE: (exp.LT,),
+    exp.GT: (exp.GTE,),
+    exp.GTE: (exp.GT,),
+    exp.EQ: (exp.NEQ,),
+    exp.NEQ: (exp.EQ,),
+    exp.And: (exp.Or,),
+    exp.Or: (exp.And,),
+    exp.Add: (exp.Sub,),
+    exp.Sub: (exp.Add,),
+    exp.Mul: (exp.Add,),
+    exp.Div: (exp.Mul,),
 }
 MOST = 8
 
@@ -45,7 +54,10 @@ def text_deviations(sql: str) -> list[Deviation]:
 
 def _others(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
     for kind in _COMPARISONS.get(type(node), ()):
-        yield f"{type(node).key} became {kind.key}", kind(this=node.this.copy(), expression=node.expression.copy())
+        yield (
+            f"{type(node).key} became {kind.key}",
+            kind(this=node.this.copy(), expression=node.expression.copy()),
+        )
     if isinstance(node, exp.And):
         yield "a condition was dropped", node.this.copy()
         yield "a condition was dropped", node.expression.copy()

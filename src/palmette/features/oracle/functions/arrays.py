@@ -1,3 +1,4 @@
+
 """Functions of arrays and maps, with lambdas."""
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def subscript(arguments: list[Typed], scope: Scope) -> Typed:
     """`array[i]` from 0, which must exist; `map[key]`, null where there is no such key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
-        return lift(item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key))
+        return lift(
+            item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key)
+        )
     return lift(_element(item), [item, to(place, INT, scope.zone)], _at)
 
 
@@ -61,8 +64,11 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 def get(arguments: list[Typed], scope: Scope) -> Typed:
     """From 0; null outside."""
     item, place = arguments
-    return lift(_element(item), [item, to(place, INT, scope.zone)],
-                lambda values, index: values[index] if 0 <= index < len(values) else None)
+    return lift(
+        _element(item),
+        [item, to(place, INT, scope.zone)],
+        lambda values, index: values[index] if 0 <= index < len(values) else None,
+    )
 
 
 @builder("size", "cardinality", "array_size")
@@ -85,13 +91,20 @@ def array_contains(arguments: list[Typed], scope: Scope) -> Typed:
             return True
         return None if None in values else False
 
-    return lift(BOOLEAN, [to(arguments[0], array_of(kind), scope.zone), to(arguments[1], kind, scope.zone)], contains)
+    return lift(
+        BOOLEAN, [to(arguments[0], array_of(kind), scope.zone), to(arguments[1], kind, scope.zone)], contains
+    )
 
 
 @builder("array_position")
 def array_position(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(c.BIGINT, arguments, lambda values, wanted: next(
-        (i for i, value in enumerate(values, 1) if value is not None and same(value, wanted)), 0))
+    return lift(
+        c.BIGINT,
+        arguments,
+        lambda values, wanted: next(
+            (i for i, value in enumerate(values, 1) if value is not None and same(value, wanted)), 0
+        ),
+    )
 
 
 def _unary(function: Callable[[list[Any]], Any], arguments: list[Typed], scope: Scope) -> Typed:
@@ -102,8 +115,11 @@ def _unary(function: Callable[[list[Any]], Any], arguments: list[Typed], scope: 
 def _distinct(values: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for value in values:
-        if not any((value is None and other is None) or (value is not None and other is not None and same(value, other))
-                   for other in kept):
+        if not any(
+            (value is None and other is None)
+            or (value is not None and other is not None and same(value, other))
+            for other in kept
+        ):
             kept.append(value)
     return kept
 
@@ -116,15 +132,26 @@ FUNCTIONS["array_compact"] = partial(_unary, lambda values: [value for value in 
 def sort_array(arguments: list[Typed], scope: Scope) -> Typed:
     """Ascending with nulls first, or descending with nulls last."""
     ascending = len(arguments) < 2 or bool(arguments[1].value())
-    return _unary(lambda values: sorted(
-        values, key=lambda value: (value is not None, order_key(value) if value is not None else None),
-        reverse=not ascending), arguments, scope)
+    return _unary(
+        lambda values: sorted(
+            values,
+            key=lambda value: (value is not None, order_key(value) if value is not None else None),
+            reverse=not ascending,
+        ),
+        arguments,
+        scope,
+    )
 
 
 @builder("array_sort")
 def array_sort(arguments: list[Typed], scope: Scope) -> Typed:
-    return _unary(lambda values: sorted(
-        values, key=lambda value: (value is None, order_key(value) if value is not None else None)), arguments, scope)
+    return _unary(
+        lambda values: sorted(
+            values, key=lambda value: (value is None, order_key(value) if value is not None else None)
+        ),
+        arguments,
+        scope,
+    )
 
 
 def _extreme(pick: Any, arguments: list[Typed], scope: Scope) -> Typed:
@@ -145,7 +172,7 @@ def part(arguments: list[Typed], scope: Scope) -> Typed:
         if start == 0 or length < 0:
             raise WouldFail("slice counts from 1 and takes no negative length")
         begin = start - 1 if start > 0 else len(values) + start
-        return values[begin:begin + length] if begin >= 0 else []
+        return values[begin : begin + length] if begin >= 0 else []
 
     places = [to(item, INT, scope.zone) for item in arguments[1:]]
     return lift(arguments[0].kind, [arguments[0], *places], cut)
@@ -155,14 +182,20 @@ def part(arguments: list[Typed], scope: Scope) -> Typed:
 def array_join(arguments: list[Typed], scope: Scope) -> Typed:
     if len(arguments) > 2:
         raise NotCovered("array_join with a replacement for nulls")
-    return lift(STRING, [to(arguments[0], array_of(STRING), scope.zone), arguments[1]],
-                lambda values, separator: separator.join(value for value in values if value is not None))
+    return lift(
+        STRING,
+        [to(arguments[0], array_of(STRING), scope.zone), arguments[1]],
+        lambda values, separator: separator.join(value for value in values if value is not None),
+    )
 
 
 @builder("flatten")
 def flatten(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(_element(arguments[0]), arguments,
-                lambda values: None if None in values else [item for value in values for item in value])
+    return lift(
+        _element(arguments[0]),
+        arguments,
+        lambda values: None if None in values else [item for value in values for item in value],
+    )
 
 
 @builder("map_keys")
@@ -175,15 +208,22 @@ def _lambda(node: exp.Expr, kinds: list[SparkType], scope: Scope, build: Build) 
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
     names = [parameter.name for parameter in node.expressions]
-    inner = Scope(scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))})
+    inner = Scope(
+        scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))}
+    )
     body = build(node.this, inner)
-    call = lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))})  # noqa: E731
+    call = lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))})
     call.kind = body.kind  # type: ignore[attr-defined]
     return call
 
 
-def _over(shape: Callable[[list[Any], Callable[[Any], Any]], Any], result: SparkType | None, nodes: list[exp.Expr],
-          scope: Scope, build: Build) -> Typed:
+def _over(
+    shape: Callable[[list[Any], Callable[[Any], Any]], Any],
+    result: SparkType | None,
+    nodes: list[exp.Expr],
+    scope: Scope,
+    build: Build,
+) -> Typed:
     item = build(nodes[0], scope)
     call = _lambda(nodes[1], [_element(item)], scope, build)
 
@@ -234,7 +274,9 @@ def _aggregate(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
 HIGHER_ORDER: dict[str, Callable[[list[exp.Expr], Scope, Build], Typed]] = {
     "transform": _transform,
     "filter": partial(_over, lambda values, test: [value for value in values if test(value) is True], None),
-    "exists": partial(_over, _any_true, BOOLEAN), "forall": partial(_over, _all_true, BOOLEAN),
-    "aggregate": _aggregate, "reduce": _aggregate,
+    "exists": partial(_over, _any_true, BOOLEAN),
+    "forall": partial(_over, _all_true, BOOLEAN),
+    "aggregate": _aggregate,
+    "reduce": _aggregate,
 }
 """Functions that take lambdas."""

@@ -1,3 +1,4 @@
+
 """Functions that choose among their arguments, and casts written as functions."""
 
 from __future__ import annotations
@@ -132,7 +133,18 @@ def _cast_to(target: SparkType, arguments: list[Typed], scope: Scope) -> Typed:
     return to(arguments[0], target, scope.zone)
 
 
-for _name in ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp",
-              "binary"):
+for _name in (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "date",
+    "timestamp",
+    "binary",
+):
     FUNCTIONS[_name] = partial(_cast_to, SparkType(_name))
 FUNCTIONS["decimal"] = partial(_cast_to, SparkType("decimal", 10, 0))

@@ -1,3 +1,4 @@
+
 """Functions of numbers."""
 
 from __future__ import annotations
@@ -41,10 +42,15 @@ def _rounded(mode: str, arguments: list[Typed], scope: Scope) -> Typed:
     if kind.name == "decimal":
         return _rounded_decimal(item, digits, exact)
     if kind.is_integer:
-        return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
+        return lift(
+            kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value
+        )
     finish = to_single if kind.name == "float" else float
-    return lift(kind, [item], lambda value: finish(float(exact(Decimal(repr(value)))))
-                if math.isfinite(value) else value)
+    return lift(
+        kind,
+        [item],
+        lambda value: finish(float(exact(Decimal(repr(value))))) if math.isfinite(value) else value,
+    )
 
 
 def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decimal]) -> Typed:
@@ -54,7 +60,9 @@ def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decima
     else:
         scale = min(item.kind.scale, digits)
         kind = SparkType("decimal", min(whole + scale, 38), scale)
-    return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
+    return lift(
+        kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind)
+    )
 
 
 def _stepped(mode: str, name: str, arguments: list[Typed], scope: Scope) -> Typed:
@@ -76,12 +84,10 @@ def _long(value: float, step: Callable[[float], int]) -> int:
     return max(-(1 << 63), min((1 << 63) - 1, step(value)))
 
 
-for _mode, _names in ((ROUND_HALF_UP, ("round",)), (ROUND_HALF_EVEN, ("bround",))):
-    for _name in _names:
-        FUNCTIONS[_name] = partial(_rounded, _mode)
-for _mode, _name, _names in ((ROUND_FLOOR, "floor", ("floor",)), (ROUND_CEILING, "ceil", ("ceil", "ceiling"))):
-    for _alias in _names:
-        FUNCTIONS[_alias] = partial(_stepped, _mode, _name)
+for _name, _mode in (("round", ROUND_HALF_UP), ("bround", ROUND_HALF_EVEN)):
+    FUNCTIONS[_name] = partial(_rounded, _mode)
+for _name, _mode in (("floor", ROUND_FLOOR), ("ceil", ROUND_CEILING), ("ceiling", ROUND_CEILING)):
+    FUNCTIONS[_name] = partial(_stepped, _mode, _name)
 
 
 @builder("abs")
@@ -137,8 +143,11 @@ def pmod(arguments: list[Typed], scope: Scope) -> Typed:
 
 @builder("sign", "signum")
 def sign(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(c.DOUBLE, [to(arguments[0], c.DOUBLE, scope.zone)],
-                lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value))
+    return lift(
+        c.DOUBLE,
+        [to(arguments[0], c.DOUBLE, scope.zone)],
+        lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value),
+    )
 
 
 def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -156,9 +165,20 @@ def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 for _name, _function in (
-    ("sqrt", math.sqrt), ("exp", math.exp), ("expm1", math.expm1), ("sin", math.sin), ("cos", math.cos),
-    ("tan", math.tan), ("asin", math.asin), ("acos", math.acos), ("atan", math.atan), ("sinh", math.sinh),
-    ("cosh", math.cosh), ("tanh", math.tanh), ("degrees", math.degrees), ("radians", math.radians),
+    ("sqrt", math.sqrt),
+    ("exp", math.exp),
+    ("expm1", math.expm1),
+    ("sin", math.sin),
+    ("cos", math.cos),
+    ("tan", math.tan),
+    ("asin", math.asin),
+    ("acos", math.acos),
+    ("atan", math.atan),
+    ("sinh", math.sinh),
+    ("cosh", math.cosh),
+    ("tanh", math.tanh),
+    ("degrees", math.degrees),
+    ("radians", math.radians),
     ("cbrt", math.cbrt),
 ):
     strict(_name, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
@@ -185,13 +205,19 @@ def log(arguments: list[Typed], scope: Scope) -> Typed:
 
 def _ratio(base: float, value: float) -> float:
     below = math.log(base)
-    return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
+    return (
+        math.log(value) / below
+        if below
+        else math.copysign(math.inf, math.log(value))
+        if value != 1
+        else math.nan
+    )
 
 
 @strict("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
 def power(base: float, exponent: float) -> float:
     try:
-        result = base ** exponent
+        result = base**exponent
     except OverflowError:
         return math.inf if base > 0 or exponent % 2 == 0 else -math.inf
     except ZeroDivisionError:

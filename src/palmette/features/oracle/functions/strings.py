@@ -28,7 +28,8 @@ strict("instr", (STRING, STRING), INT)(lambda text, part: text.find(part) + 1)
 strict("repeat", (STRING, INT), STRING)(lambda text, times: text * max(times, 0))
 strict("space", (INT,), STRING)(lambda times: " " * max(times, 0))
 strict("initcap", (STRING,), STRING)(
-    lambda text: " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" ")))
+    lambda text: " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+)
 strict("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
 strict("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
 strict("crc32", (BINARY,), BIGINT)(zlib.crc32)
@@ -38,7 +39,7 @@ strict("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
 
 @strict("left", (STRING, INT), STRING)
 def left(text: str, length: int) -> str:
-    return text[:max(length, 0)]
+    return text[: max(length, 0)]
 
 
 @strict("right", (STRING, INT), STRING)
@@ -51,7 +52,7 @@ def substring(text: str, start: int, length: int = 1 << 31) -> str:
     """A start of 0 counts as 1; a negative one from the end, and may lie before the text."""
     begin = start - 1 if start > 0 else start + len(text) if start < 0 else 0
     end = begin + length
-    return text[max(begin, 0):max(end, 0)] if length > 0 else ""
+    return text[max(begin, 0) : max(end, 0)] if length > 0 else ""
 
 
 @strict("substring_index", (STRING, STRING, INT), STRING)
@@ -86,8 +87,8 @@ def translate(text: str, old: str, new: str) -> str:
 
 def _pad(text: str, length: int, fill: str, before: bool) -> str:
     if length <= len(text) or not fill:
-        return text[:max(length, 0)]
-    padding = (fill * length)[:length - len(text)]
+        return text[: max(length, 0)]
+    padding = (fill * length)[: length - len(text)]
     return padding + text if before else text + padding
 
 
@@ -109,8 +110,7 @@ def _trimmer(method: Any) -> Any:
 strict("trim", (STRING, STRING), STRING, optional=1)(_trimmer(str.strip))
 strict("ltrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.lstrip))
 strict("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
-strict("btrim", (STRING, STRING), STRING, optional=1)(
-    lambda text, characters=" ": text.strip(characters))
+strict("btrim", (STRING, STRING), STRING, optional=1)(lambda text, characters=" ": text.strip(characters))
 
 
 @strict("locate position", (STRING, STRING, INT), INT, optional=1)
@@ -188,12 +188,13 @@ def regexp_substr(text: str, pattern: str) -> str | None:
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     """As Java's `Pattern.split`: the separator is a regular expression, trailing empty parts stay."""
     if not pattern:
-        return list(text) if limit <= 0 else list(text[:limit - 1]) + [text[limit - 1:]]
-    parts, begin = [], 0
+        return list(text) if limit <= 0 else [*text[: limit - 1], text[limit - 1 :]]
+    parts: list[str] = []
+    begin = 0
     for match in java_regex(pattern).finditer(text):
         if match.end() == 0 or (limit > 0 and len(parts) == limit - 1):
             continue
-        parts.append(text[begin:match.start()])
+        parts.append(text[begin : match.start()])
         begin = match.end()
     return [*parts, text[begin:]]
 
@@ -243,8 +244,13 @@ def _json_text(value: Any) -> str:
         case _Number():
             return str(value)
         case dict():
-            return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}"
-                                  for key, item in value.items()) + "}"
+            return (
+                "{"
+                + ",".join(
+                    f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}" for key, item in value.items()
+                )
+                + "}"
+            )
         case list():
             return "[" + ",".join(map(_json_text, value)) + "]"
         case _:

@@ -1,3 +1,4 @@
+
 """Functions of dates and timestamps, in the view's zone."""
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from palmette.features.oracle import coercion as c
 from palmette.features.oracle.arithmetic import months_later, shifted
 from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import (
-    EPOCH, MICROSECOND, at_wall, last_day, micros, midnight, plus_days, plus_months, wall)
+    EPOCH,
+    MICROSECOND,
+    at_wall,
+    last_day,
+    micros,
+    midnight,
+    plus_days,
+    plus_months,
+    wall,
+)
 from palmette.features.oracle.coercion import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.functions.numbers import lift
@@ -29,19 +39,43 @@ _WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 def day_parts(day: date) -> dict[str, int]:
     iso = day.isocalendar()
     return {
-        "year": day.year, "quarter": (day.month + 2) // 3, "month": day.month, "day": day.day, "week": iso.week,
-        "yearofweek": iso.year, "dayofweek": day.isoweekday() % 7 + 1, "weekday": day.weekday(),
-        "dayofyear": day.timetuple().tm_yday, "dayofweek_iso": day.isoweekday(),
+        "year": day.year,
+        "quarter": (day.month + 2) // 3,
+        "month": day.month,
+        "day": day.day,
+        "week": iso.week,
+        "yearofweek": iso.year,
+        "dayofweek": day.isoweekday() % 7 + 1,
+        "weekday": day.weekday(),
+        "dayofyear": day.timetuple().tm_yday,
+        "dayofweek_iso": day.isoweekday(),
     }
 
 
 _PARTS = {
-    "year": "year years yr yrs y", "quarter": "quarter qtr", "month": "month months mon mons", "week": "week weeks w weekofyear",
-    "day": "day days d dayofmonth", "dayofweek": "dayofweek dow", "dayofweek_iso": "dayofweek_iso dow_iso",
-    "dayofyear": "dayofyear doy", "yearofweek": "yearofweek", "weekday": "weekday",
+    "year": "year years yr yrs y",
+    "quarter": "quarter qtr",
+    "month": "month months mon mons",
+    "week": "week weeks w weekofyear",
+    "day": "day days d dayofmonth",
+    "dayofweek": "dayofweek dow",
+    "dayofweek_iso": "dayofweek_iso dow_iso",
+    "dayofyear": "dayofyear doy",
+    "yearofweek": "yearofweek",
+    "weekday": "weekday",
 }
 _PART_OF = {alias: part for part, aliases in _PARTS.items() for alias in aliases.split()}
-for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
+for _alias in (
+    "year",
+    "quarter",
+    "month",
+    "day",
+    "dayofmonth",
+    "weekofyear",
+    "dayofweek",
+    "weekday",
+    "dayofyear",
+):
     strict(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
 
 
@@ -69,8 +103,11 @@ def date_part(arguments: list[Typed], scope: Scope) -> Typed:
         return _clock_part(part.rstrip("s"), arguments[1:], scope)
     if part in ("second", "seconds"):
         kind = SparkType("decimal", 8, 6)
-        return lift(kind, [clock(arguments[1], scope)],
-                    lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6))
+        return lift(
+            kind,
+            [clock(arguments[1], scope)],
+            lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6),
+        )
     raise NotCovered(f"the date part {part!r}")
 
 
@@ -79,8 +116,11 @@ def date_add(arguments: list[Typed], scope: Scope) -> Typed:
     if len(arguments) == 2:
         return lift(DATE, [to(arguments[0], DATE, scope.zone), to(arguments[1], INT, scope.zone)], shifted)
     unit, zone = _unit(arguments[0]), scope.zone
-    return lift(TIMESTAMP, [to(arguments[1], INT, zone), to(arguments[2], TIMESTAMP, zone)],
-                lambda amount, at: _moved(at, unit, amount, zone))
+    return lift(
+        TIMESTAMP,
+        [to(arguments[1], INT, zone), to(arguments[2], TIMESTAMP, zone)],
+        lambda amount, at: _moved(at, unit, amount, zone),
+    )
 
 
 def _unit(argument: Typed) -> str:
@@ -109,13 +149,22 @@ def date_diff(arguments: list[Typed], scope: Scope) -> Typed:
         days = [to(item, DATE, scope.zone) for item in arguments]
         return lift(INT, days, lambda end, start: (end - start).days)
     unit, zone = _unit(arguments[0]), scope.zone
-    return lift(BIGINT, [to(item, TIMESTAMP, zone) for item in arguments[1:]],
-                lambda start, end: _units_between(unit, start, end, zone))
+    return lift(
+        BIGINT,
+        [to(item, TIMESTAMP, zone) for item in arguments[1:]],
+        lambda start, end: _units_between(unit, start, end, zone),
+    )
 
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
     """Whole units, towards zero; days and longer by the clock on the wall."""
-    lengths = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
+    lengths = {
+        "microsecond": 1,
+        "millisecond": 1000,
+        "second": 10**6,
+        "minute": 60 * 10**6,
+        "hour": 3600 * 10**6,
+    }
     if unit in lengths:
         return _towards_zero((end - start) // MICROSECOND, lengths[unit])
     one, other = wall(start, zone), wall(end, zone)
@@ -263,8 +312,11 @@ def unix_timestamp(arguments: list[Typed], scope: Scope) -> Typed:
     if arguments[0].kind.name != "string":
         return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: micros(at) // 10**6)
     pattern = arguments[1] if len(arguments) > 1 else Typed(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
-    return lift(BIGINT, [arguments[0], pattern],
-                lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6)
+    return lift(
+        BIGINT,
+        [arguments[0], pattern],
+        lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6,
+    )
 
 
 @strict("from_unixtime", (BIGINT, STRING), STRING, optional=1, zoned=True)
@@ -275,7 +327,9 @@ def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = "yyyy-MM-dd HH:mm
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
     strict(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
-    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
+    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(
+        lambda amount, size=_size: EPOCH + amount * size * MICROSECOND
+    )
 strict("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
 strict("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
 
