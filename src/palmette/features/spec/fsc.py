@@ -23,9 +23,10 @@ AggregateFunction = Literal[
 All ignore null values of `of`. On no rows: the counts give 0, `exists` false, everything else null
 (and then the feature's default). `stddev` is the sample deviation (null below two values).
 `share` is the fraction of rows for which the condition `of` is true, among those where it is not null. `first`,
-`last`, `last_k` and `collect` go by the source's order: event time, then the table's keys (or `order`); `last_k` and `top_k` give the newest and the most
-frequent first. `mode` and `top_k` break ties by the smallest value. `days_since_last` counts 24-hour days from
-the newest row's event time to the cut-off, as a fraction (floored for integer dtypes).
+`last`, `last_k` and `collect` go by the source's order: event time, then the table's keys (or `order`); `last_k` and
+`top_k` give the newest and the most frequent first. `mode` and `top_k` break ties by the smallest value.
+`days_since_last` counts 24-hour days from the newest row's event time to the cut-off, as a fraction (floored for
+integer dtypes).
 `percentile` interpolates linearly; with `approximate`, it is one of the values.
 """
 
