@@ -74,6 +74,23 @@ class Source:
         """Identity of a node to the node that holds it."""
         return {id(child): parent for parent in ast.walk(self.tree) for child in ast.iter_child_nodes(parent)}
 
+    @cached_property
+    def spark_names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names under which the module of Spark's functions, and single functions of it, are imported."""
+        return _function_imports(self.tree)
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[int, str], list[tuple[int, ast.expr]]]:
+        """By identity of the scope and name: lines and values of the assignments inside it."""
+        found: dict[tuple[int, str], list[tuple[int, ast.expr]]] = {}
+        for item in ast.walk(self.tree):
+            if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
+                names = [target.id for target in _targets(item) if isinstance(target, ast.Name)]
+                for scope in dict.fromkeys([id(self.function_of(item)), id(self.tree)]):
+                    for name in names:
+                        found.setdefault((scope, name), []).append((item.lineno, item.value))
+        return found
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """What holds the node, innermost first."""
         while (parent := self.parents.get(id(node))) is not None:
@@ -96,12 +113,9 @@ class Source:
             return node
         for scope in (self.function_of(node), self.tree):
             found = [
-                (item.lineno, item.value)
-                for item in ast.walk(scope)
-                if isinstance(item, ast.Assign | ast.AnnAssign)
-                and item.value is not None
-                and any(isinstance(t, ast.Name) and t.id == node.id for t in _targets(item))
-                and (item.lineno < node.lineno or scope is self.tree)
+                item
+                for item in self._assigned.get((id(scope), node.id), ())
+                if item[0] < node.lineno or scope is self.tree
             ]
             if found:
                 return self.value_of(max(found, key=lambda pair: pair[0])[1], depth - 1)
@@ -162,7 +176,7 @@ def dotted(node: ast.AST) -> str:
 
 def is_spark_function(source: Source, node: ast.Call) -> bool:
     """Whether the call is one of pyspark.sql.functions: `F.x(...)`, or a bare name imported from there."""
-    modules, names = _function_imports(source.tree)
+    modules, names = source.spark_names
     if isinstance(node.func, ast.Attribute):
         return dotted(node.func.value) in modules
     return isinstance(node.func, ast.Name) and node.func.id in names
