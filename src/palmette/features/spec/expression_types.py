@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from palmette.features.spec import functions
+from palmette.features.spec.function_types import result_of
 from palmette.features.spec.functions import INTERVAL
 from palmette.features.spec.type_rules import (
     BIGINT,
@@ -23,11 +24,9 @@ from palmette.features.spec.type_rules import (
     TIMESTAMP,
     Operator,
     arithmetic_type,
-    average_type,
     castable,
     common_type,
     comparable,
-    sum_type,
 )
 from palmette.features.spec.values import SparkType
 
@@ -38,15 +37,6 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
     exp.Div: "/",
     exp.Mod: "%",
     exp.IntDiv: "div",
-}
-_BY_FUNCTION: dict[str, Operator] = {
-    "mod": "%",
-    "pmod": "%",
-    "try_mod": "%",
-    "try_divide": "/",
-    "try_multiply": "*",
-    "try_add": "+",
-    "try_subtract": "-",
 }
 
 
@@ -285,7 +275,7 @@ class Typer:
         if name in functions.names("like_first"):
             return first
         kinds = [self.of(argument) for argument in arguments]
-        return _special(name, kinds, arguments) or functions.results().get(name)
+        return result_of(name, kinds, arguments)
 
     def _higher_order(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
         first = self._first_argument(name, arguments)
@@ -315,54 +305,6 @@ class Typer:
         elif name in functions.names("array_first") and kind.name not in ("array", "map"):
             self._fault(f"{name} of {shown}, which is {kind}, not an array.", "Use an array.")
         return kind
-
-
-def _special(
-    name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
-) -> SparkType | None:
-    """Functions whose type depends on those of their arguments."""
-    first, second = (*kinds, None, None)[:2]
-    if name in _BY_FUNCTION:
-        both = first and second and first.is_numeric and second.is_numeric
-        return arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
-    match name:
-        case "concat":
-            return first if first and first.name == "array" else STRING
-        case "array":
-            return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
-        case "percentile_approx" | "approx_percentile" if first is not None:
-            return SparkType("array", element=first) if second and second.name == "array" else first
-        case "percentile":
-            return SparkType("array", element=DOUBLE) if second and second.name == "array" else DOUBLE
-    if first is None:
-        return None
-    match name:
-        case "array_repeat" | "collect_list" | "collect_set" | "array_agg":
-            return SparkType("array", element=first)
-        case "element_at" | "get" | "try_element_at" | "array_max" | "array_min" | "flatten":
-            return first.element
-        case "map_values":
-            return SparkType("array", element=first.element)
-    return _numeric_function(name, first, arguments)
-
-
-def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:
-    match name:
-        case "sum" | "try_sum":
-            return sum_type(first)
-        case "avg" | "mean" | "try_avg":
-            return average_type(first)
-        case "ceil" | "ceiling" | "floor" if len(arguments) == 1:
-            whole = first.precision - first.scale + 1
-            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else BIGINT
-        case "round" | "bround":
-            if first.name != "decimal":
-                return first
-            digits = arguments[1] if len(arguments) > 1 else None
-            scale = int(digits.name) if isinstance(digits, exp.Literal) and digits.name.isdigit() else 0
-            scale = min(scale, first.scale)
-            return SparkType("decimal", min(38, first.precision - first.scale + scale + 1), scale)
-    return None
 
 
 def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkType:

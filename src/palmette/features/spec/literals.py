@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -119,3 +120,28 @@ def sql_literal(value: str | int | float | bool) -> str:
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         return f"'{escaped}'"
     return repr(value)
+
+
+def from_key(text: str, kind: SparkType) -> object:
+    """A key of a YAML mapping, which is always text, as a value of the column's type."""
+    if kind.is_integer and re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if kind.name in ("float", "double"):
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return {"true": True, "false": False}.get(text.lower(), text) if kind.name == "boolean" else text
+
+
+def literal_type(values: list[str | int | float | bool]) -> SparkType | None:
+    """The type of a column with these values; None when they are of several types."""
+    kinds = {type(value) for value in values}
+    if kinds == {int, float}:
+        kinds = {float}
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if kind is int:
+        return SparkType("int") if all(-(2**31) <= int(value) < 2**31 for value in values) else SparkType("bigint")
+    return SparkType({str: "string", bool: "boolean", float: "double"}[kind])

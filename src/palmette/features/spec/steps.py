@@ -24,7 +24,7 @@ from palmette.features.spec.fsc import (
     Step,
 )
 from palmette.features.spec.joins import apply_join
-from palmette.features.spec.literals import to_python
+from palmette.features.spec.literals import from_key, literal_type, to_python
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
 from palmette.features.spec.type_rules import castable
@@ -155,7 +155,7 @@ class StepWalk:
             )
             return
         for old, new in step.replace.values.items():
-            for value in (_from_key(old, kind), new):
+            for value in (from_key(old, kind), new):
                 try:
                     to_python(value, kind, self.scope.zone)
                 except ValueError as error:
@@ -215,7 +215,7 @@ class StepWalk:
             )
             used |= self.columns.origins_of(checked.columns)
         values = [case.then for case in categorise.cases]
-        kind = _literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
+        kind = literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
         if kind is None:
             self.report(
                 "mixed-types",
@@ -391,28 +391,3 @@ class StepWalk:
 def _times(table: Table) -> tuple[str, ...]:
     names = (getattr(table, field) for field in TIME_FIELDS)
     return tuple(name for name in names if name)
-
-
-def _from_key(text: str, kind: SparkType) -> object:
-    """A key of a YAML mapping, which is always text, as a value of the column's type."""
-    if kind.is_integer and re.fullmatch(r"-?\d+", text):
-        return int(text)
-    if kind.name in ("float", "double"):
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return {"true": True, "false": False}.get(text.lower(), text) if kind.name == "boolean" else text
-
-
-def _literal_type(values: list[str | int | float | bool]) -> SparkType | None:
-    """The type of a column with these values; None when they are of several types."""
-    kinds = {type(value) for value in values}
-    if kinds == {int, float}:
-        kinds = {float}
-    if len(kinds) != 1:
-        return None
-    kind = kinds.pop()
-    if kind is int:
-        return INT if all(-(2**31) <= int(value) < 2**31 for value in values) else BIGINT
-    return {str: STRING, bool: SparkType("boolean"), float: DOUBLE}[kind]
