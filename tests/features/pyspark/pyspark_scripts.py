@@ -15,17 +15,21 @@ TABLES = Parameter(name="tables", annotation="dict[str, DataFrame]")
 ARGV = Parameter(name="argv", annotation="Sequence[str] | None", default="None")
 
 CONVENTIONS = Conventions(
-    script_path="{view}.py", test_path="test_{view}.py", config_path="{view}.yaml",
+    script_path="{view}.py",
+    test_path="test_{view}.py",
+    config_path="{view}.yaml",
     functions=(
         FunctionShape(name="load", role="load", parameters=(SPARK, CONFIG), returns="dict[str, DataFrame]"),
         FunctionShape(name="build", role="build", parameters=(TABLES, AS_OF), returns="DataFrame"),
         FunctionShape(name="write", role="write", parameters=(FEATURES, CONFIG), returns="None"),
         FunctionShape(name="main", role="main", parameters=(ARGV,), returns="None"),
-    ))
+    ),
+)
 
 
-def script(view: View, conventions: Conventions = CONVENTIONS, config: Config | None = None,
-           utilities: Utilities | None = None) -> str:
+def script(
+    view: View, conventions: Conventions = CONVENTIONS, config: Config | None = None, utilities: Utilities | None = None
+) -> str:
     """The formatted script; without a team configuration unless one is given."""
     template = Template(file=TextFile(path=f"{view.name}.py", text=""), conventions=conventions)
     plain = Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})

@@ -57,9 +57,11 @@ class Maker:
         if self.time_kind == "bigint":
             at["unit"] = self.pick(("s", "ms", "us"))
         columns: list[dict[str, Any]] = [
-            _column("click_id", "bigint", nullable=False), _column("user_id", "bigint"), _column("item_id", "string"), at,
+            _column("click_id", "bigint", nullable=False), _column("user_id", "bigint"), _column("item_id",
+                "string"), at,
             _column("amount", "double"), _column("qty", "int"), _column("price", "decimal(10,2)"),
-            _column("kind", "string"), _column("text", "string"), _column("payload", "string"), _column("flag", "boolean"),
+            _column("kind", "string"), _column("text", "string"), _column("payload", "string"), _column("flag",
+                "boolean"),
             {"name": "vec", "type": "array<float>", **({"length": 3} if self.chance(0.7) else {})}]
         table: dict[str, Any] = {"name": "clicks", "kind": "event", "path": "clicks", "keys": ["click_id"],
                                  "event_time": "at", "columns": columns}
@@ -75,7 +77,8 @@ class Maker:
     def _orders(self) -> dict[str, Any]:
         return {"name": "orders", "kind": "event", "path": "orders", "keys": ["order_id"], "event_time": "ordered_at",
                 "columns": [_column("order_id", "bigint", nullable=False), _column("user_id", "bigint"),
-                            _column("item_id", "string"), _column("ordered_at", "timestamp"), _column("total", "double"),
+                            _column("item_id", "string"), _column("ordered_at", "timestamp"), _column("total",
+                                "double"),
                             _column("status", "string")]}
 
     def _items(self) -> dict[str, Any]:
@@ -100,7 +103,8 @@ class Maker:
                     _column("valid_to", "timestamp"), _column("tier", "string"), _column("fee", "double")]}
 
     def _requests(self) -> dict[str, Any]:
-        return {"name": "requests", "kind": "event", "path": "requests", "keys": ["request_id"], "event_time": "asked_at",
+        return {"name": "requests", "kind": "event", "path": "requests", "keys": ["request_id"],
+                "event_time": "asked_at",
                 "columns": [_column("request_id", "bigint", nullable=False), _column("user_id", "bigint"),
                             _column("item_id", "string"), _column("asked_at", "timestamp"), _column("label", "int")]}
 
@@ -140,7 +144,8 @@ class Maker:
     def _click_source(self, name: str) -> dict[str, Any]:
         self.numbers, self.texts, self.conditions = ["amount", "qty", "price"], ["kind"], list(_CONDITIONS)
         self.vectors = ["vec"]
-        steps = [step for make in self.random.sample(self._steps(), self.random.randint(0, 5)) for step in _flat(make())]
+        steps = [step for make in self.random.sample(self._steps(), self.random.randint(0,
+                                                                                        5)) for step in _flat(make())]
         late = self._late_steps() if self.chance(0.5) else []
         for _ in range(self.random.randint(2, 7)):
             self._feature(name)
@@ -158,9 +163,11 @@ class Maker:
     def _steps(self) -> list[Any]:
         return [
             lambda: {"filter": self.pick((*_CONDITIONS, "kind <> 'x' or kind is null"))},
-            lambda: self._number("ratio", {"compute": {"ratio": "amount / qty", "doubled": "amount * 2 + coalesce(qty, 0)"}}),
+            lambda: self._number("ratio", {"compute": {"ratio": "amount / qty",
+                                                       "doubled": "amount * 2 + coalesce(qty, 0)"}}),
             lambda: self._number("rest", {"compute": {"rest": "qty % 3"}}),
-            lambda: self._text("label", {"compute": {"label": "case when amount > 5 then 'high' when amount is null then null "
+            lambda: self._text("label",
+                               {"compute": {"label": "case when amount > 5 then 'high' when amount is null then null "
                                                               "else concat('low-', coalesce(kind, '?')) end"}}),
             lambda: {"replace": {"column": "kind", "values": {"a": "alpha", "b": None}}},
             lambda: {"replace": {"column": "qty", "values": {"0": 7}}},
@@ -169,7 +176,8 @@ class Maker:
                 {"convert": {"column": "text_number", "to": "double"}}),
             lambda: self._text("first_letter", {"extract": {"column": "first_letter", "of": "text", "regex": {
                 "pattern": "([a-z])[0-9]", "group": 1}}}),
-            lambda: self._text("device", {"extract": {"column": "device", "of": "payload", "json_field": "device.os"}}),
+            lambda: self._text("device", {"extract": {"column": "device", "of": "payload",
+                                                      "json_field": "device.os"}}),
             lambda: self._number("part", {"extract": {"column": "part", "of": "at", "date_part": self.pick(
                 ("year", "month", "week", "day", "day_of_week", "day_of_year"))}}) if self.time_kind != "bigint" else
             {"filter": "click_id >= 0"},
@@ -178,7 +186,8 @@ class Maker:
             lambda: self._text("kind_of", {"categorise": {"column": "kind_of", "cases": [
                 {"when": "qty > 2 and flag", "then": "many"}, {"when": "kind like 'a%'", "then": "a"}],
                 "otherwise": self.pick((None, "other"))}}),
-            lambda: self._text("category", {"join": {"table": "items", "on": {"item_id": "id"}, "cardinality": "many_to_one",
+            lambda: self._text("category", {"join": {"table": "items", "on": {"item_id": "id"},
+                                                     "cardinality": "many_to_one",
                                                      "unmatched": self.pick(("keep", "keep", "drop")),
                                                      "columns": ["category", "list_price"]}}),
             lambda: self._text("home", {"join": {"table": "profiles", "on": ["user_id"], "cardinality": "many_to_one",
@@ -195,11 +204,14 @@ class Maker:
                 ("seconds", "minutes", "hours", "days"))}}),
             lambda: self._number("visit", {"session": {"column": "visit", "by": by, "timeout": self.pick(
                 ("30m", "1d", "12h"))}}),
-            lambda: self._number("before", {"previous": {"column": "before", "of": self.pick(("amount", "amount / qty")),
+            lambda: self._number("before", {"previous": {"column": "before", "of": self.pick(("amount",
+                "amount / qty")),
                                                          "by": by, "offset": self.pick((1, 1, 2))}}),
-            lambda: self._text("tier_now", {"join": {"table": "tiers", "on": ["user_id"], "cardinality": "many_to_one",
+            lambda: self._text("tier_now", {"join": {"table": "tiers", "on": ["user_id"],
+                                                     "cardinality": "many_to_one",
                                                      "columns": {"tier_now": "tier"}, "at": "cutoff"}}),
-            lambda: self._text("home_now", {"join": {"table": "profiles", "on": ["user_id"], "cardinality": "many_to_one",
+            lambda: self._text("home_now", {"join": {"table": "profiles", "on": ["user_id"],
+                                                     "cardinality": "many_to_one",
                                                      "columns": {"home_now": "country"}, "at": "cutoff"}}),
         ]
         return [step for make in self.random.sample(options, self.random.randint(1, 3)) for step in _flat(make())]
@@ -243,18 +255,21 @@ class Maker:
             ("days_since_last", self.pick(("double", "int")), {}),
         ]
         if vector:
-            options += [("vector_mean", "array<float>", {"of": vector}), ("vector_sum", "array<double>", {"of": vector}),
+            options += [("vector_mean", "array<float>", {"of": vector}), ("vector_sum", "array<double>",
+                                                                          {"of": vector}),
                         ("vector_weighted_mean", "array<double>", {"of": vector, "weight": "qty"}),
                         ("vector_weighted_mean", "array<double>", {"of": vector, "half_life": "36h"})]
         if self.chance(0.15):
             sql = self.pick((f"sum({number}) / count(*)", "count(*) + 1", f"max({number}) - min({number})",
                              f"count(distinct {text})", f"coalesce(sum({number}), -1)"))
             name = f"f{len(self.features)}_sql"
-            self.features.append({"name": name, "dtype": "double", "expression": {"sql": sql, "source": source, **more}})
+            self.features.append({"name": name, "dtype": "double", "expression": {"sql": sql, "source": source,
+                                                                                  **more}})
             return
         function, dtype, extra = self.pick(options)
         if function in ("first", "last", "last_k", "collect") and source == "seen" and self.chance(0.3):
-            more["order"] = self.pick((["at desc", "click_id"], ["amount", "click_id"], ["kind desc", "click_id desc"]))
+            more["order"] = self.pick((["at desc", "click_id"], ["amount", "click_id"], ["kind desc",
+                                                                                         "click_id desc"]))
         self._add(source, function, dtype, **more, **extra)
 
     def _lookups(self) -> None:
@@ -289,7 +304,8 @@ class Maker:
             rows = self._spans()
         else:
             for index in range({"dimension": 3, "snapshot": 8}.get(table.kind, count)):
-                rows.append({column.name: self._value(column.name, str(column.type), index) for column in table.columns})
+                rows.append({column.name: self._value(column.name, str(column.type),
+                                                      index) for column in table.columns})
         if table.kind == "snapshot":
             rows = list({(row["user_id"], row["seen_at"]): row for row in rows}.values())
         for row in rows:
@@ -315,7 +331,8 @@ class Maker:
         return rows
 
     def _instant(self) -> datetime:
-        base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3), AS_OF - timedelta(days=7),
+        base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3),
+                          AS_OF - timedelta(days=7),
                           AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
         shift = self.pick((timedelta(), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=1),
                            timedelta(hours=-1), timedelta(minutes=-20), timedelta(days=-1), timedelta(hours=-5)))
@@ -326,7 +343,8 @@ class Maker:
         if name in fixed:
             return fixed[name]
         options: Mapping[str, tuple[Any, ...]] = {
-            "user_id": (1, 1, 2, None, 3), "item_id": ("p", "q", None, "zz"), "kind": ("a", "a", "b", "x", None, "ab"),
+            "user_id": (1, 1, 2, None, 3), "item_id": ("p", "q", None, "zz"), "kind": ("a", "a", "b", "x", None,
+                                                                                       "ab"),
             "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"), "qty": (0, 1, 2, 3, None), "label": (0, 1, None),
             "payload": ('{"device": {"os": "ios"}}', '{"device": {}}', "no json", None),
             "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None), "score": (1, 5, 9, None),

@@ -23,10 +23,20 @@ def test_division_uses_the_repositorys_function() -> None:
     assert code.text == 'safe_divide(F.col("a"), F.col("b") + 1)'
 
 
-@pytest.mark.parametrize("sql, value", [
-    ("sum(a)", None), ("sum(a) / count(*)", None), ("count(*)", "0"), ("count(*) + 1", "1"),
-    ("coalesce(sum(a), -1)", "-1"), ("collect_set(a)", "ARRAY()"), ("max(a) - min(a)", None),
-    ("count(distinct a) / 2", "TRY_DIVIDE(0, 2)"), ("sum(a) filter (where b)", None), ("bool_or(a)", None),
-])
+@pytest.mark.parametrize(
+    "sql, value",
+    [
+        ("sum(a)", None),
+        ("sum(a) / count(*)", None),
+        ("count(*)", "0"),
+        ("count(*) + 1", "1"),
+        ("coalesce(sum(a), -1)", "-1"),
+        ("collect_set(a)", "ARRAY()"),
+        ("max(a) - min(a)", None),
+        ("count(distinct a) / 2", "TRY_DIVIDE(0, 2)"),
+        ("sum(a) filter (where b)", None),
+        ("bool_or(a)", None),
+    ],
+)
 def test_value_over_no_rows(sql: str, value: str | None) -> None:
     assert empty_value(sql) == value

@@ -36,8 +36,18 @@ def test_snapshot(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ruff_is_content(name: str) -> None:
-    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E,F,I,B,UP,SIM", "--line-length", "100",
-               "-"]
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--select",
+        "E,F,I,B,UP,SIM",
+        "--line-length",
+        "100",
+        "-",
+    ]
     done = subprocess.run(command, input=script(view(name)), capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout
 
@@ -47,8 +57,15 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
     resolved = view(name)
     path = tmp_path / "script.py"
     path.write_text(script(resolved), encoding="utf-8")
-    cases = [Case(test.name, frame_of_unit_test(resolved, test.given), instant_of(test.as_of) if test.as_of else None,
-                  session_zone="Asia/Tokyo") for test in resolved.tests]
+    cases = [
+        Case(
+            test.name,
+            frame_of_unit_test(resolved, test.given),
+            instant_of(test.as_of) if test.as_of else None,
+            session_zone="Asia/Tokyo",
+        )
+        for test in resolved.tests
+    ]
     results = harness.execute(path, "build", cases, root=tmp_path, plans=True)
     for test, result in zip(resolved.tests, results, strict=True):
         assert result.frame is not None, result.trace or result.error
@@ -59,12 +76,18 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
 
 
 def test_tables_may_be_parameters_of_build() -> None:
-    functions = tuple(shape if shape.role != "build" else shape.model_copy(update={"parameters": (
-        Parameter(name="transactions", annotation="DataFrame"), *shape.parameters[1:])}) for shape in CONVENTIONS.functions)
+    functions = tuple(
+        shape
+        if shape.role != "build"
+        else shape.model_copy(
+            update={"parameters": (Parameter(name="transactions", annotation="DataFrame"), *shape.parameters[1:])}
+        )
+        for shape in CONVENTIONS.functions
+    )
     text = script(view("spending"), CONVENTIONS.model_copy(update={"functions": functions, "tables_as": "each"}))
     build = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "build")
     assert [argument.arg for argument in build.args.args] == ["merchants", "transactions", "as_of"]
-    assert "build(tables[\"merchants\"], tables[\"transactions\"], as_of)" in text
+    assert 'build(tables["merchants"], tables["transactions"], as_of)' in text
 
 
 def test_writing_is_deterministic() -> None:

@@ -19,6 +19,8 @@ class Rows:
 
     scope: Scope
     source: ViewSource
+    dtype: SparkType
+    """Of the feature."""
     event: Code | None
     """Event time as a timestamp."""
     condition: Code | None
@@ -42,33 +44,33 @@ class Rows:
         return [] if of is None else [method(self.sql(of), "isNotNull")]
 
 
-def aggregation(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def aggregation(aggregate: Aggregate, rows: Rows) -> Code:
     """The aggregate Column of a feature that needs no group of its own, before the cast and the default."""
-    return _FUNCTIONS[aggregate.function](aggregate, dtype, rows)
+    return _FUNCTIONS[aggregate.function](aggregate, rows)
 
 
-def _simple(name: str, *further: str) -> Callable[[Aggregate, SparkType, Rows], Code]:
-    def write(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _simple(name: str, *further: str) -> Callable[[Aggregate, Rows], Code]:
+    def write(aggregate: Aggregate, rows: Rows) -> Code:
         return call(f"F.{name}", rows.only(rows.sql(aggregate.of)).argument, *further)
 
     return write
 
 
-def _count(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _count(aggregate: Aggregate, rows: Rows) -> Code:
     if aggregate.of is not None:
         return call("F.count", rows.only(rows.sql(aggregate.of)).argument)
     return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
 
 
-def _exists(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
-    return Code(f"{_count(aggregate, dtype, rows).text} > 0", 1)
+def _exists(aggregate: Aggregate, rows: Rows) -> Code:
+    return Code(f"{_count(aggregate, rows).text} > 0", 1)
 
 
-def _share(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _share(aggregate: Aggregate, rows: Rows) -> Code:
     return call("F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument)
 
 
-def _percentile(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _percentile(aggregate: Aggregate, rows: Rows) -> Code:
     name = "F.percentile_approx" if aggregate.approximate else "F.percentile"
     return call(name, rows.only(rows.sql(aggregate.of)).argument, repr(aggregate.p))
 
@@ -94,12 +96,12 @@ def order_of(aggregate: Aggregate, rows: Rows) -> Order:
     parts = directions(aggregate)
     if is_mixed(aggregate):
         assert rows.position is not None
-        return Order((rows.position,), True)
+        return Order((rows.position, *rows.source.table.keys), True)
     return Order(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
 
 
-def _edge(last: bool) -> Callable[[Aggregate, SparkType, Rows], Code]:
-    def write(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _edge(last: bool) -> Callable[[Aggregate, Rows], Code]:
+    def write(aggregate: Aggregate, rows: Rows) -> Code:
         order = order_of(aggregate, rows)
         value = rows.sql(aggregate.of)
         value = value if value.column else rows.only(value)
@@ -120,25 +122,25 @@ def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
     return f'F.sort_array({name}{direction})["value"]'
 
 
-def _collect(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _collect(aggregate: Aggregate, rows: Rows) -> Code:
     text = _ordered(aggregate, rows, newest_first=aggregate.distinct)
     if aggregate.distinct:
         text = f"F.reverse(F.array_distinct({text}))"
     return Code(f"F.nullif({text}, F.array())")
 
 
-def _last_k(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _last_k(aggregate: Aggregate, rows: Rows) -> Code:
     text = _ordered(aggregate, rows, newest_first=True)
     text = f"F.array_distinct({text})" if aggregate.distinct else text
     return Code(f"F.nullif(F.slice({text}, 1, {aggregate.k or 1}), F.array())")
 
 
-def _days_since_last(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _days_since_last(aggregate: Aggregate, rows: Rows) -> Code:
     assert rows.event is not None
     newest = call("F.max", rows.only(rows.event, *rows.present(aggregate.of)).argument)
     elapsed = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({newest.text})"
     days = Code(f"({elapsed}) / MICROS_PER_DAY", PRODUCT)
-    return call("F.floor", days.text) if dtype.is_integer else days
+    return call("F.floor", days.text) if rows.dtype.is_integer else days
 
 
 def weight_of(aggregate: Aggregate, rows: Rows) -> Code:
@@ -160,7 +162,7 @@ def weighted(aggregate: Aggregate, rows: Rows) -> list[Code]:
     return [Code(f"{weight.within(2)} != 0", 1)]
 
 
-def _vector(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
+def _vector(aggregate: Aggregate, rows: Rows) -> Code:
     """One aggregate per position of a vector of registered length."""
     name = aggregate.of or ""
     vector = rows.only(column(name), *weighted(aggregate, rows))
@@ -178,12 +180,25 @@ def _vector(aggregate: Aggregate, dtype: SparkType, rows: Rows) -> Code:
     return Code(f"F.when(F.count({vector.argument}) > 0, {array})")
 
 
-_FUNCTIONS: Mapping[str, Callable[[Aggregate, SparkType, Rows], Code]] = {
-    "count": _count, "exists": _exists, "share": _share, "percentile": _percentile,
-    "count_distinct": _simple("count_distinct"), "approx_count_distinct": _simple("approx_count_distinct"),
-    "sum": _simple("sum"), "avg": _simple("avg"), "min": _simple("min"), "max": _simple("max"),
-    "stddev": _simple("stddev"), "mode": _simple("mode", "True"), "first": _edge(last=False), "last": _edge(last=True),
-    "collect": _collect, "last_k": _last_k, "days_since_last": _days_since_last,
-    "vector_mean": _vector, "vector_sum": _vector, "vector_weighted_mean": _vector,
+_FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], Code]] = {
+    "count": _count,
+    "exists": _exists,
+    "share": _share,
+    "percentile": _percentile,
+    "count_distinct": _simple("count_distinct"),
+    "approx_count_distinct": _simple("approx_count_distinct"),
+    "sum": _simple("sum"),
+    "avg": _simple("avg"),
+    "min": _simple("min"),
+    "max": _simple("max"),
+    "stddev": _simple("stddev"),
+    "mode": _simple("mode", "True"),
+    "first": _edge(last=False),
+    "last": _edge(last=True),
+    "collect": _collect,
+    "last_k": _last_k,
+    "days_since_last": _days_since_last,
+    "vector_mean": _vector,
+    "vector_sum": _vector,
+    "vector_weighted_mean": _vector,
 }
-

@@ -9,8 +9,28 @@ from sqlglot.optimizer.simplify import simplify
 from palmette.features.spec.fsc import Expression
 from palmette.features.spec.view import ViewFeature
 
-_NULL_IN_NULL_OUT = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.Round, exp.Paren,
-                     exp.Abs, exp.Sqrt, exp.Floor, exp.Ceil, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
+_NULL_IN_NULL_OUT = (
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Mod,
+    exp.Neg,
+    exp.Cast,
+    exp.TryCast,
+    exp.Round,
+    exp.Paren,
+    exp.Abs,
+    exp.Sqrt,
+    exp.Floor,
+    exp.Ceil,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.EQ,
+    exp.NEQ,
+)
 _ZERO = (exp.Count, exp.CountIf, exp.ApproxDistinct)
 _EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 _EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
@@ -44,8 +64,11 @@ def presence_column(feature: ViewFeature) -> str:
 def needs_presence(feature: ViewFeature) -> bool:
     """Whether nothing but such a column can tell the value over no rows from a null."""
     computation = feature.computation
-    return isinstance(computation, Expression) and not never_null(computation.sql) and (
-        empty_value(computation.sql) is not None)
+    return (
+        isinstance(computation, Expression)
+        and not never_null(computation.sql)
+        and (empty_value(computation.sql) is not None)
+    )
 
 
 def _of_aggregate(node: exp.Expr) -> exp.Expr | None:
@@ -71,7 +94,9 @@ def _fold(node: exp.Expr) -> exp.Expr:
         return exp.Null()
     if isinstance(node, exp.Coalesce):
         known = [child for child in (node.this, *node.expressions) if not isinstance(child, exp.Null)]
-        return exp.Null() if not known else exp.Coalesce(this=known[0], expressions=known[1:]) if known[1:] else known[0]
+        return (
+            exp.Null() if not known else exp.Coalesce(this=known[0], expressions=known[1:]) if known[1:] else known[0]
+        )
     if isinstance(node, exp.Div):
         return exp.Anonymous(this="try_divide", expressions=[node.this.copy(), node.expression.copy()])
     if isinstance(node, exp.Mod):

@@ -71,20 +71,49 @@ def safe_sql(sql: str) -> str:
 
 
 _COMPARISONS: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "==", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
+    exp.EQ: "==",
+    exp.NEQ: "!=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
 }
 _ARITHMETIC: Mapping[type[exp.Expr], tuple[str, int]] = {
-    exp.Add: ("+", SUM), exp.Sub: ("-", SUM), exp.Mul: ("*", PRODUCT),
+    exp.Add: ("+", SUM),
+    exp.Sub: ("-", SUM),
+    exp.Mul: ("*", PRODUCT),
 }
 _FUNCTIONS: Mapping[type[exp.Expr], str] = {
-    exp.Abs: "abs", exp.Lower: "lower", exp.Upper: "upper", exp.Length: "length", exp.Sqrt: "sqrt", exp.Exp: "exp",
-    exp.Year: "year", exp.Month: "month", exp.Hour: "hour", exp.Minute: "minute", exp.Quarter: "quarter",
-    exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max", exp.Stddev: "stddev", exp.CountIf: "count_if",
-    exp.Trim: "trim", exp.Floor: "floor", exp.Ceil: "ceil", exp.Ln: "ln", exp.Sign: "sign", exp.DayOfMonth: "dayofmonth", exp.Day: "dayofmonth",
+    exp.Abs: "abs",
+    exp.Lower: "lower",
+    exp.Upper: "upper",
+    exp.Length: "length",
+    exp.Sqrt: "sqrt",
+    exp.Exp: "exp",
+    exp.Year: "year",
+    exp.Month: "month",
+    exp.Hour: "hour",
+    exp.Minute: "minute",
+    exp.Quarter: "quarter",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Stddev: "stddev",
+    exp.CountIf: "count_if",
+    exp.Trim: "trim",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Ln: "ln",
+    exp.Sign: "sign",
+    exp.DayOfMonth: "dayofmonth",
+    exp.Day: "dayofmonth",
 }
 """Functions of one argument."""
 _VARIADIC: Mapping[type[exp.Expr], str] = {
-    exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least",
+    exp.Coalesce: "coalesce",
+    exp.Greatest: "greatest",
+    exp.Least: "least",
 }
 _BINARY: Mapping[type[exp.Expr], str] = {exp.Nullif: "nullif", exp.Pow: "pow", exp.DateDiff: "datediff"}
 
@@ -96,15 +125,34 @@ class _Translator:
         self._schema = schema
         self._divide = divide
         self._handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], Code]] = {
-            exp.Column: self._column, exp.Literal: self._literal, exp.Boolean: lambda node: literal(bool(node.this)),
-            exp.Null: lambda _: literal(None), exp.Paren: lambda node: self.code(node.this), exp.Neg: self._negative,
-            exp.And: lambda node: self._logical(node, "&", AND), exp.Or: lambda node: self._logical(node, "|", OR),
-            exp.Not: self._not, exp.NullSafeEQ: lambda node: self._method(node, "eqNullSafe"),
-            exp.Is: self._is, exp.In: self._in, exp.Between: self._between, exp.Case: self._case, exp.If: self._if,
-            exp.Cast: self._cast, exp.TryCast: self._cast, exp.Div: self._division, exp.Mod: self._modulo,
-            exp.Like: self._like, exp.RegexpLike: self._like, exp.ILike: self._like, exp.Count: self._count,
-            exp.DPipe: self._concat, exp.Concat: self._concat, exp.Round: self._round,
-            exp.TsOrDsToDate: self._to_date, exp.StartsWith: lambda node: self._method(node, "startswith"),
+            exp.Column: self._column,
+            exp.Literal: self._literal,
+            exp.Boolean: lambda node: literal(bool(node.this)),
+            exp.Null: lambda _: literal(None),
+            exp.Paren: lambda node: self.code(node.this),
+            exp.Neg: self._negative,
+            exp.And: lambda node: self._logical(node, "&", AND),
+            exp.Or: lambda node: self._logical(node, "|", OR),
+            exp.Not: self._not,
+            exp.NullSafeEQ: lambda node: self._method(node, "eqNullSafe"),
+            exp.Is: self._is,
+            exp.In: self._in,
+            exp.Between: self._between,
+            exp.Case: self._case,
+            exp.If: self._if,
+            exp.Cast: self._cast,
+            exp.TryCast: self._cast,
+            exp.Div: self._division,
+            exp.Mod: self._modulo,
+            exp.Like: self._like,
+            exp.RegexpLike: self._like,
+            exp.ILike: self._like,
+            exp.Count: self._count,
+            exp.DPipe: self._concat,
+            exp.Concat: self._concat,
+            exp.Round: self._round,
+            exp.TsOrDsToDate: self._to_date,
+            exp.StartsWith: lambda node: self._method(node, "startswith"),
         }
 
     def code(self, node: exp.Expr) -> Code:

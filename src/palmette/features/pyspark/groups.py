@@ -50,8 +50,7 @@ class _Writer:
             if needs_presence(feature):
                 columns.append(f"F.lit(True).alias({quoted(presence_column(feature))})")
         places = [f"withColumn({quoted(name)}, F.row_number().over({window}))" for window, name in positions.items()]
-        calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})",
-                 f"agg({', '.join(columns)})"]
+        calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})", f"agg({', '.join(columns)})"]
         subject = self.scope.keys_name(self.group.by)
         single = self.group.features[0].name if self._is_by_expression() else self.group.source.name
         name = self.scope.names.fresh(f"{single}_by_{subject}")
@@ -64,10 +63,16 @@ class _Writer:
         assert isinstance(aggregate, Aggregate)
         name = self.scope.names.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
         if aggregate.function == "top_k":
-            return self._function(name, f"The {aggregate.k} most frequent {_words(aggregate.of)} of each {self._whom()}.",
-                                  self._top_k(feature, aggregate))
-        return self._function(name, f"`{feature.name}` of each {self._whom()}, position by position.",
-                              self._by_position(feature, aggregate))
+            return self._function(
+                name,
+                f"The {aggregate.k} most frequent {_words(aggregate.of)} of each {self._whom()}.",
+                self._top_k(feature, aggregate),
+            )
+        return self._function(
+            name,
+            f"`{feature.name}` of each {self._whom()}, position by position.",
+            self._by_position(feature, aggregate),
+        )
 
     def _is_by_expression(self) -> bool:
         return all(isinstance(feature.computation, Expression) for feature in self.group.features)
@@ -87,16 +92,23 @@ class _Writer:
             return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
         assert isinstance(feature.computation, Aggregate)
         position = positions.get(self._place(feature.computation)) if is_mixed(feature.computation) else None
-        rows = Rows(self.scope, self.group.source, self.known.event, self._residual(feature), self._named, position)
-        return aggregation(feature.computation, feature.dtype, rows)
+        rows = Rows(
+            self.scope,
+            self.group.source,
+            feature.dtype,
+            self.known.event,
+            self._residual(feature),
+            self._named,
+            position,
+        )
+        return aggregation(feature.computation, rows)
 
     def _residual(self, feature: ViewFeature) -> Code | None:
         """What the feature asks of a row beyond the group's filter, by named conditions."""
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
-        if computation.window.unit != "all" and computation.window not in (
-                self.group.window, self.known.window):
+        if computation.window.unit != "all" and computation.window not in (self.group.window, self.known.window):
             parts.append(self._named(window_name(computation.window), self._in_window(computation.window)))
         if computation.where is not None and computation.where != self.group.where:
             code = self.scope.sql(computation.where, self.group.source.schema).as_column
@@ -129,15 +141,21 @@ class _Writer:
 
     def _positions(self) -> dict[str, str]:
         """Windows that number rows in an order that goes both up and down, and the columns for the numbers."""
-        mixed = [feature.computation for feature in self.group.features
-                 if isinstance(feature.computation, Aggregate) and is_mixed(feature.computation)]
+        mixed = [
+            feature.computation
+            for feature in self.group.features
+            if isinstance(feature.computation, Aggregate) and is_mixed(feature.computation)
+        ]
         windows = dict.fromkeys(self._place(aggregate) for aggregate in mixed)
-        return {window: "position" if number == 1 else f"position_{number}"
-                for number, window in enumerate(windows, start=1)}
+        return {
+            window: "position" if number == 1 else f"position_{number}"
+            for number, window in enumerate(windows, start=1)
+        }
 
     def _place(self, aggregate: Aggregate) -> str:
-        order = ", ".join(f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()"
-                          for name, ascending in directions(aggregate))
+        order = ", ".join(
+            f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()" for name, ascending in directions(aggregate)
+        )
         return f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
 
     def _top_k(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
@@ -145,23 +163,30 @@ class _Writer:
         name = value.column if value.column and value.column not in self.by else "value"
         present = method(value, "isNotNull")
         given = [] if value.column == name else [f"withColumn({quoted(name)}, {value.as_column.text})"]
-        calls = [*self._filter(present), *given, f"groupBy({name_arguments((*self.by, name))})",
-                 'agg((-F.count("*")).alias("rank"))']
+        calls = [
+            *self._filter(present),
+            *given,
+            f"groupBy({name_arguments((*self.by, name))})",
+            'agg((-F.count("*")).alias("rank"))',
+        ]
         listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))'
         top = f"F.slice({listed}[{quoted(name)}], 1, {aggregate.k})"
-        return [f"counts = {chain(self.rows, calls)}",
-                f"return counts.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))"]
+        return [
+            f"counts = {chain(self.rows, calls)}",
+            f"return counts.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))",
+        ]
 
     def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         vector = self.scope.sql(aggregate.of or "", self.group.source.schema)
-        rows = Rows(self.scope, self.group.source, self.known.event, None, lambda name, code: code)
+        rows = Rows(self.scope, self.group.source, feature.dtype, self.known.event, None, _unnamed)
         counted = [method(vector, "isNotNull"), *weighted(aggregate, rows)]
         is_weighted = aggregate.function == "vector_weighted_mean"
         weight = [method(weight_of(aggregate, rows), "alias", quoted("weight")).text] if is_weighted else []
         items = [name_arguments(self.by), *weight, f'F.posexplode({vector.argument}).alias("position", "element")']
         select = f"select({', '.join(items)})"
         value = {"vector_mean": 'F.avg("element")', "vector_sum": 'F.sum("element")'}.get(
-            aggregate.function, 'F.try_divide(F.sum(F.col("element") * F.col("weight")), F.sum("weight"))')
+            aggregate.function, 'F.try_divide(F.sum(F.col("element") * F.col("weight")), F.sum("weight"))'
+        )
         listed = 'F.sort_array(F.collect_list(F.struct("position", "element")))["element"]'
         per_position = name_arguments((*self.by, "position"))
         return [
@@ -171,12 +196,24 @@ class _Writer:
         ]
 
 
+def _unnamed(_: str, code: Code) -> Code:
+    return code
+
+
 def _words(of: str | None) -> str:
     return f"values of `{of}`"
 
 
-_VERBS = {"=": "is", "==": "is", "<>": "is_not", "!=": "is_not", "<": "below", "<=": "at_most", ">": "above",
-          ">=": "at_least"}
+_VERBS = {
+    "=": "is",
+    "==": "is",
+    "<>": "is_not",
+    "!=": "is_not",
+    "<": "below",
+    "<=": "at_most",
+    ">": "above",
+    ">=": "at_least",
+}
 _LONGEST_NAME = 40
 
 

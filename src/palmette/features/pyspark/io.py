@@ -34,7 +34,9 @@ def _reader(scope: Scope, table: Table, config: Config) -> str:
     if table.format in ("csv", "json"):
         schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
         header = ", header=True" if table.format == "csv" else ""
-        return f"spark.read.{table.format}({place}, schema={quoted(schema)}{header})"
+        zoned = any(column.type == "timestamp" for column in table.columns)
+        reader = 'spark.read.option("timeZone", "UTC")' if zoned else "spark.read"
+        return f"{reader}.{table.format}({place}, schema={quoted(schema)}{header})"
     call = scope.utility_call(
         "read_table", spark="spark", path=place, name=place, table=place, format=quoted(table.format)
     )
@@ -102,9 +104,9 @@ def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[s
         return [f"{dynamic}.partitionBy({partition}).parquet({place})"]
     return [
         f"if {frame}.sparkSession.catalog.tableExists({place}):",
-        f"    {dynamic}.insertInto({place})",
+        f"    {dynamic}.insertInto({place}, overwrite=True)",
         "else:",
-        f"    {frame}.write.partitionBy({partition}).saveAsTable({place})",
+        f"    {writer}.partitionBy({partition}).saveAsTable({place})",
     ]
 
 

@@ -40,13 +40,18 @@ def groups(view: View, source: ViewSource) -> list[Group]:
     features = [feature for feature in view.features if feature.source == source.name]
     for by in dict.fromkeys(keys(view, feature) for feature in features):
         mine = [feature for feature in features if keys(view, feature) == by]
-        shared = [feature for feature in mine
-                  if isinstance(feature.computation, Aggregate) and not needs_own_group(feature, source)]
+        shared = [
+            feature
+            for feature in mine
+            if isinstance(feature.computation, Aggregate) and not needs_own_group(feature, source)
+        ]
         main = _group(view, source, by, shared) if shared else None
         buckets: dict[tuple[Window | None, str | None], list[ViewFeature]] = {}
         for feature in mine:
             if isinstance(feature.computation, Expression):
-                buckets.setdefault((containing(_windows([feature]), view.zone), feature.computation.where), []).append(feature)
+                buckets.setdefault((containing(_windows([feature]), view.zone), feature.computation.where), []).append(
+                    feature
+                )
         if main is not None and (main.window, main.where) in buckets:
             main = _group(view, source, by, [*shared, *buckets.pop((main.window, main.where))])
         found += [main] if main is not None else []
@@ -62,11 +67,11 @@ def keys(view: View, feature: ViewFeature) -> tuple[str, ...]:
     return tuple(key for key in view.grain if key in by)
 
 
-def _group(view: View, source: ViewSource, by: tuple[str, ...],
-           features: Iterable[ViewFeature]) -> Group:
+def _group(view: View, source: ViewSource, by: tuple[str, ...], features: Iterable[ViewFeature]) -> Group:
     ordered = tuple(features)
-    conditions = {feature.computation.where for feature in ordered
-                  if isinstance(feature.computation, Aggregate | Expression)}
+    conditions = {
+        feature.computation.where for feature in ordered if isinstance(feature.computation, Aggregate | Expression)
+    }
     where = conditions.pop() if len(conditions) == 1 else None
     return Group(source, by, ordered, containing(_windows(ordered), view.zone), where)
 
@@ -106,8 +111,11 @@ def changed_columns(source: ViewSource) -> frozenset[str]:
 
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
     """The longest window that features take from the source (those of these keys, if any are given); None for all."""
-    features = [feature for feature in view.features if feature.source == source.name
-                and (by is None or keys(view, feature) == by)]
+    features = [
+        feature
+        for feature in view.features
+        if feature.source == source.name and (by is None or keys(view, feature) == by)
+    ]
     longest = widest(_windows(features))
     return None if longest.unit == "all" else longest
 

@@ -18,8 +18,9 @@ def write_lookup(scope: Scope, table: Table, on: dict[str, str], features: list[
     timeless = not is_dated(table)
     row_keys = () if timeless else scope.row_keys
     keys = (*on, *row_keys)
-    columns = {feature.name: feature.computation.column for feature in features
-               if isinstance(feature.computation, Lookup)}
+    columns = {
+        feature.name: feature.computation.column for feature in features if isinstance(feature.computation, Lookup)
+    }
     rows = identifier(table.name)
     statements: list[str] = []
     calls: list[str] = []
@@ -28,8 +29,11 @@ def write_lookup(scope: Scope, table: Table, on: dict[str, str], features: list[
     if row_keys:
         renamed = [f"withColumnRenamed({quoted(there)}, {quoted(key)})" for key, there in on.items() if key != there]
         events = "".join(f".{item}" for item in [*calls, *renamed])
-        calls = [f'select({name_arguments(on)}, "as_of")', "distinct()",
-                 f'join({rows}{events}, on={join_keys(list(on))}, how="inner")']
+        calls = [
+            f'select({name_arguments(on)}, "as_of")',
+            "distinct()",
+            f'join({rows}{events}, on={join_keys(list(on))}, how="inner")',
+        ]
     condition = None if timeless else conjunction(visible(table, registered_schema(table), scope.cutoff))
     calls += [] if condition is None else [f"where({condition.text})"]
     source = {key: key if row_keys else there for key, there in on.items()}
@@ -41,8 +45,11 @@ def write_lookup(scope: Scope, table: Table, on: dict[str, str], features: list[
     name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
     body = [*statements, f"return {chain('spine' if row_keys else rows, calls)}"]
     takes_as_of = any("as_of" in line for line in body) and not scope.per_row
-    parameters = [f"{rows}: DataFrame", *(["spine: DataFrame"] if row_keys else []),
-                  *(["as_of: datetime"] if takes_as_of else [])]
+    parameters = [
+        f"{rows}: DataFrame",
+        *(["spine: DataFrame"] if row_keys else []),
+        *(["as_of: datetime"] if takes_as_of else []),
+    ]
     when = "" if timeless else " as known at the cut-off"
     doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
     scope.functions.append(function(name, parameters, "DataFrame", doc, body))

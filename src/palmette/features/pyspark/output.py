@@ -36,8 +36,7 @@ def write_spine(scope: Scope) -> str:
     calls.append(f"select({', '.join(columns)})")
     name = scope.names.fresh("spine_rows")
     doc = "The rows of the output, duplicates included" + (", each with its cut-off." if scope.per_row else ".")
-    scope.functions.append(
-        function(name, [f"{rows}: DataFrame"], "DataFrame", doc, [f"return {chain(rows, calls)}"]))
+    scope.functions.append(function(name, [f"{rows}: DataFrame"], "DataFrame", doc, [f"return {chain(rows, calls)}"]))
     return name
 
 
@@ -50,8 +49,12 @@ def _cast(name: str, have: SparkType, want: SparkType) -> str:
 def observing(view: View) -> list[ViewSource]:
     """The event sources whose keys make up the rows of a view without a spine."""
     grain = tuple(view.grain)
-    sources = [source for source in view.sources if source.is_event and any(
-        feature.source == source.name and keys(view, feature) == grain for feature in view.features)]
+    sources = [
+        source
+        for source in view.sources
+        if source.is_event
+        and any(feature.source == source.name and keys(view, feature) == grain for feature in view.features)
+    ]
     if not sources:
         raise DeveloperError(f"feature view {view.name!r} has neither a spine nor events grouped by its grain")
     return sources
@@ -63,8 +66,14 @@ def observing_group(view: View) -> Group | None:
     if len(sources) > 1:
         return None
     grain, longest = tuple(view.grain), longest_window(view, sources[0], tuple(view.grain))
-    return next((group for group in groups(view, sources[0]) if group.by == grain and not group.is_alone
-                 and group.where is None and group.window == longest), None)
+    return next(
+        (
+            group
+            for group in groups(view, sources[0])
+            if group.by == grain and not group.is_alone and group.where is None and group.window == longest
+        ),
+        None,
+    )
 
 
 def write_observed(scope: Scope, known: dict[str, Known]) -> str:
@@ -75,16 +84,18 @@ def write_observed(scope: Scope, known: dict[str, Known]) -> str:
     for source in sources:
         window, event = longest_window(scope.view, source, grain), known[source.name].event
         assert event is not None
-        calls = [] if window in (None, known[source.name].window) else [
-            f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
+        calls = (
+            []
+            if window in (None, known[source.name].window)
+            else [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
+        )
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")
     parameters = [f"{identifier(source.name)}: DataFrame" for source in sources]
     parameters += ["as_of: datetime"] * ("as_of" in combined)
     doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
-    scope.functions.append(
-        function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
+    scope.functions.append(function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
     return name
 
 
@@ -133,8 +144,11 @@ def computed_code(view: View, feature: ViewFeature) -> Code:
             marker = quoted(presence_column(feature))
             return Code(f"F.when(F.col({marker}), F.col({text})).otherwise({translate(empty).text})")
     found = Code(f"F.col({quoted(feature.name)})", column=feature.name)
-    if isinstance(feature.computation, Lookup) and _may_lack_cutoff(view) and not is_dated(
-            view.tables[feature.computation.table]):
+    if (
+        isinstance(feature.computation, Lookup)
+        and _may_lack_cutoff(view)
+        and not is_dated(view.tables[feature.computation.table])
+    ):
         return Code(f'F.when(F.col("as_of").isNotNull(), {found.text})')
     return found
 

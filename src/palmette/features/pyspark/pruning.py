@@ -39,7 +39,11 @@ def pruning(scope: Scope, table: Table, window: Window | None, changed: frozense
 
 def _bounds(scope: Scope, table: Table, partition: Partition, window: Window | None) -> Pruning:
     registered = table.column(partition.column)
-    time = table.column(table.event_time or "") if partition.of == "event_time" else table.column(table.available_time or "")
+    time = (
+        table.column(table.event_time or "")
+        if partition.of == "event_time"
+        else table.column(table.available_time or "")
+    )
     assert registered is not None and time is not None
     floating = not is_utc(scope.view.zone) and time.type.parsed.name in ("date", "timestamp_ntz")
     text = registered.type.parsed.name == "string"
@@ -66,5 +70,7 @@ def _per_row(scope: Scope, column: str, text: bool, days: int | None, slack: int
     if days is None:
         return Pruning(statements, f"{column} <= last_day")
     earliest = f"F.date_sub(F.min(F.to_date({moment})), {days + slack})"
-    return Pruning([*statements, f"first_day = spine.select({earliest}{cast}).scalar()"],
-                   f"({column} >= first_day) & ({column} <= last_day)")
+    return Pruning(
+        [*statements, f"first_day = spine.select({earliest}{cast}).scalar()"],
+        f"({column} >= first_day) & ({column} <= last_day)",
+    )

@@ -12,8 +12,29 @@ from palmette.features.pyspark.code import Code
 from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
-RESERVED = {"F", "T", "W", "spark", "as_of", "spine", "keys", "argparse", "datetime", "timedelta", "UTC", "Path",
-            "yaml", "config", "argv", "features", "rows", "DataFrame", "SparkSession", "Any", "date"}
+RESERVED = {
+    "F",
+    "T",
+    "W",
+    "spark",
+    "as_of",
+    "spine",
+    "keys",
+    "argparse",
+    "datetime",
+    "timedelta",
+    "UTC",
+    "Path",
+    "yaml",
+    "config",
+    "argv",
+    "features",
+    "rows",
+    "DataFrame",
+    "SparkSession",
+    "Any",
+    "date",
+}
 
 
 @dataclass

@@ -24,7 +24,8 @@ def module_docstring(view: View, conventions: Conventions) -> str:
     if view.spine is not None:
         grain = f"the rows of `{view.spine.table}`, by {_listed(view.grain)}"
     lines = [
-        *textwrap.wrap(about, conventions.line_length - 6), "",
+        *textwrap.wrap(about, conventions.line_length - 6),
+        "",
         *_wrapped(f"Grain: {grain}.", conventions),
         *_wrapped(f"Sources: {', '.join(sorted(view.tables))}.", conventions),
         *_wrapped(f"Cut-off: {_CUTOFFS[view.cutoff]}. Days and hours are counted in {view.zone}.", conventions),
@@ -47,8 +48,9 @@ def function_source(view: View, conventions: Conventions, role: Role, body: list
     parameters = [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, role)]
     returns = shape.returns or {"load": "dict[str, DataFrame]", "build": "DataFrame"}.get(role, "None")
     lines = [line for part in body for line in part.split("\n")]
-    return "\n".join([f"def {shape.name}({', '.join(parameters)}) -> {returns}:",
-                      *indent([f'"""{_purpose(view, role)}"""', *lines])])
+    return "\n".join(
+        [f"def {shape.name}({', '.join(parameters)}) -> {returns}:", *indent([f'"""{_purpose(view, role)}"""', *lines])]
+    )
 
 
 def _parameter(bound: Bound, default: str | None) -> str:
@@ -66,6 +68,7 @@ def _purpose(view: View, role: Role) -> str:
         "load": "The tables that the view reads, with the columns that it needs.",
         "build": f"{rows}, with what was known{when}.",
         "write": "Writes the view; of a partitioned one, only the partitions that it has rows for."
-        if view.partition else "Writes the view.",
+        if view.partition
+        else "Writes the view.",
         "main": "Entry point for `spark-submit`.",
     }[role]

@@ -55,8 +55,14 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     if early.calls and (scope.per_row or len(early.calls) + len(late.calls) > _SHORT):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
-        _write(scope, known.prepared, identifier(source.table.name), early, [],
-               f"Rows of `{source.name}` with the columns that its steps add.")
+        _write(
+            scope,
+            known.prepared,
+            identifier(source.table.name),
+            early,
+            [],
+            f"Rows of `{source.name}` with the columns that its steps add.",
+        )
         early = Pipeline(scope, source, early.schema)
     known.tables = list((early.parameters | late.parameters).values())
     if scope.per_row:
@@ -75,21 +81,33 @@ def _write(scope: Scope, name: str, start: str, pipeline: Pipeline, further: lis
 def _for_run(scope: Scope, known: Known, early: Pipeline, late: Pipeline) -> None:
     source = known.source
     days = _pruning(scope, source)
-    whole = Pipeline(scope, source, late.schema, (days.statements if days else []) + early.statements + late.statements,
-                     ([f"where({days.condition})"] if days else []) + early.calls + late.calls,
-                     early.parameters | late.parameters)
+    whole = Pipeline(
+        scope,
+        source,
+        late.schema,
+        (days.statements if days else []) + early.statements + late.statements,
+        ([f"where({days.condition})"] if days else []) + early.calls + late.calls,
+        early.parameters | late.parameters,
+    )
     known.function = scope.names.fresh(f"known_{source.name}")
     known.takes_as_of = any("as_of" in line for line in whole.statements + whole.calls)
     start = identifier(source.name if known.prepared else source.table.name)
-    _write(scope, known.function, start, whole, ["as_of: datetime"] * known.takes_as_of,
-           f"Rows of `{source.name}` that were known at the cut-off.")
+    _write(
+        scope,
+        known.function,
+        start,
+        whole,
+        ["as_of: datetime"] * known.takes_as_of,
+        f"Rows of `{source.name}` that were known at the cut-off.",
+    )
 
 
 def _per_row(scope: Scope, known: Known, late: Pipeline) -> None:
     source, rows = known.source, identifier(known.source.name)
     features = [feature for feature in scope.view.features if feature.source == source.name]
-    known.fan_out = {by: fan_out_keys(source, by)
-                     for by in dict.fromkeys(keys(scope.view, feature) for feature in features)}
+    known.fan_out = {
+        by: fan_out_keys(source, by) for by in dict.fromkeys(keys(scope.view, feature) for feature in features)
+    }
     days = _pruning(scope, source)
     events = f"{rows}.where({days.condition})" if days else rows
     events += '.drop("as_of")' if AS_OF in source.table_schema else ""
@@ -104,8 +122,9 @@ def _per_row(scope: Scope, known: Known, late: Pipeline) -> None:
         meet = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
         known.function = scope.names.fresh(f"known_{source.name}")
         body = [*late.statements, f"return {chain('spine', meet + late.calls)}"]
-        scope.functions.append(function(known.function, parameters + ([] if only else ["keys: list[str]"]),
-                                        "DataFrame", doc, body))
+        scope.functions.append(
+            function(known.function, parameters + ([] if only else ["keys: list[str]"]), "DataFrame", doc, body)
+        )
     for by in [by for by, on in known.fan_out.items() if not on]:
         name = known.by_relatives[by] = scope.names.fresh(f"known_{source.name}_by_{scope.keys_name(by)}")
         meet = _meet_relatives(scope, source, by, rows)
@@ -118,15 +137,27 @@ def _meet_relatives(scope: Scope, source: ViewSource, by: By, rows: str) -> list
     entity = source.late_by or tuple(source.table.keys)
     name = scope.names.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
     columns = [f"F.col({quoted(key)}).alias({quoted('cutoff_' + key)})" for key in entity]
-    calls = [f'select({name_arguments(by)}, "as_of")', "distinct()",
-             f'join({rows}, on={join_keys(list(by))}, how="inner")',
-             f'select({", ".join(columns)}, "as_of")', "distinct()"]
-    scope.functions.append(function(
-        name, [f"{rows}: DataFrame", "spine: DataFrame"], "DataFrame",
-        f"The cut-offs for which each {' and '.join(entity)} matters.", [f"return {chain('spine', calls)}"]))
+    calls = [
+        f'select({name_arguments(by)}, "as_of")',
+        "distinct()",
+        f'join({rows}, on={join_keys(list(by))}, how="inner")',
+        f'select({", ".join(columns)}, "as_of")',
+        "distinct()",
+    ]
+    scope.functions.append(
+        function(
+            name,
+            [f"{rows}: DataFrame", "spine: DataFrame"],
+            "DataFrame",
+            f"The cut-offs for which each {' and '.join(entity)} matters.",
+            [f"return {chain('spine', calls)}"],
+        )
+    )
     condition = " & ".join(f"F.col({quoted(key)}).eqNullSafe(F.col({quoted('cutoff_' + key)}))" for key in entity)
-    return [f'join({name}({rows}, spine), on={condition}, how="inner")',
-            f"drop({name_arguments('cutoff_' + key for key in entity)})"]
+    return [
+        f'join({name}({rows}, spine), on={condition}, how="inner")',
+        f"drop({name_arguments('cutoff_' + key for key in entity)})",
+    ]
 
 
 def fan_out_keys(source: ViewSource, by: By) -> By:
@@ -184,5 +215,3 @@ def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
 def _event(pipeline: Pipeline) -> Code | None:
     time = event_column(pipeline.table)
     return None if time is None else instant(time, pipeline.schema, pipeline.table)
-
-

@@ -50,11 +50,13 @@ def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Sch
         states = states_function(scope, table, on, taken)
         mine = {name: f"{table.name}_{name}" for name in (*on, "known_from", "known_until")}
         until = f"F.col({quoted(mine['known_until'])})"
-        condition = " & ".join([
-            *(f"(F.col({quoted(here)}) == F.col({quoted(mine[here])}))" for here in on),
-            f"(F.col({quoted(mine['known_from'])}) < {moment.text})",
-            f"({until}.isNull() | ({until} >= {moment.text}))",
-        ])
+        condition = " & ".join(
+            [
+                *(f"(F.col({quoted(here)}) == F.col({quoted(mine[here])}))" for here in on),
+                f"(F.col({quoted(mine['known_from'])}) < {moment.text})",
+                f"({until}.isNull() | ({until} >= {moment.text}))",
+            ]
+        )
         calls.append(f"join({states}({parameter}), on={condition}, how={quoted(how)})")
         calls.append(f"drop({name_arguments(mine.values())})")
     else:
@@ -72,9 +74,15 @@ def current_function(scope: Scope, table: Table) -> str:
         parameter = identifier(table.name)
         statements, calls = current_state(scope, table, registered_schema(table), parameter)
         doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
-        scope.functions.append(function(
-            name, [f"{parameter}: DataFrame", "as_of: datetime"], "DataFrame", doc,
-            [*statements, f"return {chain(parameter, calls)}"]))
+        scope.functions.append(
+            function(
+                name,
+                [f"{parameter}: DataFrame", "as_of: datetime"],
+                "DataFrame",
+                doc,
+                [*statements, f"return {chain(parameter, calls)}"],
+            )
+        )
     return name
 
 
@@ -90,14 +98,18 @@ def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tup
         calls.append(f"where({condition.text})")
     latest = None
     if table.kind == "snapshot" and table.keys_enforced:
-        latest = scope.utility_transform("latest_per_key", keys=names((*table.keys, *scope.row_keys)),
-                                         order=quoted(table.event_time or ""))
+        latest = scope.utility_transform(
+            "latest_per_key", keys=names((*table.keys, *scope.row_keys)), order=quoted(table.event_time or "")
+        )
     if latest is not None:
         calls.append(latest)
     elif table.kind == "snapshot" or (table.kind == "scd2" and not table.keys_enforced):
         statements.append(f"newest_first = {newest_first(scope, table)}")
-        calls += ['withColumn("recency", F.row_number().over(newest_first))', 'where(F.col("recency") == 1)',
-                  'drop("recency")']
+        calls += [
+            'withColumn("recency", F.row_number().over(newest_first))',
+            'where(F.col("recency") == 1)',
+            'drop("recency")',
+        ]
     return statements, calls
 
 
@@ -129,15 +141,20 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
         available = instant(table.available_time, schema, table)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
     known_from, known_until = f"{prefix}_known_from", f"{prefix}_known_until"
-    calls = [f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
-             f"withColumn({quoted(known_from)}, {begins})"]
-    order = [known_from, *(column for column in recency(table) if not table.keys_enforced or table.available_time)]
+    calls = [
+        f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
+        f"withColumn({quoted(known_from)}, {begins})",
+    ]
+    ties = recency(table) if not table.keys_enforced or table.available_time else []
+    order = [known_from, *ties, *table.keys]
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     following = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot" and table.keys_enforced:
         following, statements = "", []
-    values = [f"F.col({quoted(there)}).alias({quoted(new)})" if new != there else quoted(there)
-              for new, there in taken.items()]
+    values = [
+        f"F.col({quoted(there)}).alias({quoted(new)})" if new != there else quoted(there)
+        for new, there in taken.items()
+    ]
     if table.kind != "snapshot":
         until = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')
         text = f"F.least({until.argument}, {following})" if following else until.text
@@ -151,8 +168,13 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
             values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
     keys = selected({f"{prefix}_{here}": there for here, there in on.items()})
     calls.append(f"select({', '.join([*keys, *values, quoted(known_from), quoted(known_until)])})")
-    scope.functions.append(function(
-        name, [f"{parameter}: DataFrame"], "DataFrame",
-        f"States of {prefix}, each with the span in which it was the latest known.",
-        [*statements, f"return {chain(parameter, calls)}"]))
+    scope.functions.append(
+        function(
+            name,
+            [f"{parameter}: DataFrame"],
+            "DataFrame",
+            f"States of {prefix}, each with the span in which it was the latest known.",
+            [*statements, f"return {chain(parameter, calls)}"],
+        )
+    )
     return name

@@ -17,8 +17,15 @@ from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import ViewSource
 
 _DATE_PARTS = {
-    "year": "F.year", "quarter": "F.quarter", "month": "F.month", "week": "F.weekofyear", "day": "F.dayofmonth",
-    "day_of_year": "F.dayofyear", "hour": "F.hour", "minute": "F.minute", "date": "F.to_date",
+    "year": "F.year",
+    "quarter": "F.quarter",
+    "month": "F.month",
+    "week": "F.weekofyear",
+    "day": "F.dayofmonth",
+    "day_of_year": "F.dayofyear",
+    "hour": "F.hour",
+    "minute": "F.minute",
+    "date": "F.to_date",
 }
 
 
@@ -163,8 +170,11 @@ def _extract(pipeline: Pipeline, step: fsc.ExtractStep) -> None:
         if pipeline.schema[rule.of].is_integer:
             moment = instant(rule.of, pipeline.schema, pipeline.table)
         part = rule.date_part or "date"
-        text = (f"F.weekday({moment.argument}) + 1" if part == "day_of_week"
-                else call(_DATE_PARTS[part], moment.argument).text)
+        text = (
+            f"F.weekday({moment.argument}) + 1"
+            if part == "day_of_week"
+            else call(_DATE_PARTS[part], moment.argument).text
+        )
     pipeline.set_columns({rule.column: text})
 
 
@@ -212,8 +222,14 @@ def _session(pipeline: Pipeline, step: fsc.SessionStep) -> None:
 
 
 _WRITERS: Mapping[type[Any], Callable[[Pipeline, Any], None]] = {
-    fsc.FilterStep: _filter, fsc.ComputeStep: _compute, fsc.ReplaceStep: _replace, fsc.ConvertStep: _convert,
-    fsc.CategoriseStep: _categorise, fsc.ExtractStep: _extract, fsc.JoinStep: _join, fsc.PreviousStep: _previous,
-    fsc.GapStep: _gap, fsc.SessionStep: _session,
+    fsc.FilterStep: _filter,
+    fsc.ComputeStep: _compute,
+    fsc.ReplaceStep: _replace,
+    fsc.ConvertStep: _convert,
+    fsc.CategoriseStep: _categorise,
+    fsc.ExtractStep: _extract,
+    fsc.JoinStep: _join,
+    fsc.PreviousStep: _previous,
+    fsc.GapStep: _gap,
+    fsc.SessionStep: _session,
 }
-

@@ -76,10 +76,10 @@ def write(features: DataFrame, config: dict[str, Any]) -> None:
     """Writes the view; of a partitioned one, only the partitions that it has rows for."""
     if features.sparkSession.catalog.tableExists(OUTPUT_TABLE):
         features.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").insertInto(
-            OUTPUT_TABLE
+            OUTPUT_TABLE, overwrite=True
         )
     else:
-        features.write.partitionBy("day_of_view").saveAsTable(OUTPUT_TABLE)
+        features.write.mode("overwrite").partitionBy("day_of_view").saveAsTable(OUTPUT_TABLE)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
