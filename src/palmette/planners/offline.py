@@ -8,6 +8,8 @@ says what was tried. Without a failure the next is the nearest actor that is not
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from palmette.engine.actor import Violation
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.state import Failure
@@ -89,26 +91,30 @@ class OfflinePlanner:
 
     def _advance(self, situation: Situation) -> Decision:
         """To the nearest actor that is not fresh and depends on no other such one; ties by the order of the file."""
-        stale = [name for name in self._wanted(situation) if name not in situation.fresh]
+        stale = {name for name in self._wanted(situation) if name not in situation.fresh}
         if not stale:
             return Decision(END, diagnosis="Everything that was invoked is fresh.")
-        first = [name for name in stale if set(stale).isdisjoint(situation.wiring.upstream[name])]
-        ways = self._ways(situation, first) or self._ways(situation, stale)
-        if not ways:
-            return self._stuck(situation, stale)
         listed = list(situation.topology.actors)
-        nearest = min(ways, key=lambda name: (len(ways[name]), listed.index(name)))
-        return Decision(ways[nearest][0])
+        while True:
+            first = [name for name in stale if stale.isdisjoint(situation.wiring.upstream[name])]
+            ways = self._ways(situation, first) or self._ways(situation, stale)
+            if not ways:
+                return self._stuck(situation, stale)
+            nearest = min(ways, key=lambda name: (len(ways[name]), listed.index(name)))
+            on_the_way = stale.union(situation.wiring.needed(ways[nearest])) - situation.fresh
+            if on_the_way == stale:
+                return Decision(ways[nearest][0])
+            stale = on_the_way  # who is passed runs too, so what that depends on comes before
 
-    def _ways(self, situation: Situation, names: list[str]) -> dict[str, tuple[str, ...]]:
+    def _ways(self, situation: Situation, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         return {name: way for name in names if (way := situation.way(name))}
 
-    def _stuck(self, situation: Situation, stale: list[str]) -> Decision:
+    def _stuck(self, situation: Situation, stale: Iterable[str]) -> Decision:
         missing = sorted(
             {artefact for name in stale for artefact in situation.wiring.missing(name, situation.state.digests)}
         )
         lacking = f"; missing: {', '.join(missing)}" if missing else ""
-        return Decision(STOP, diagnosis=f"No permitted way leads to {', '.join(stale)}{lacking}.")
+        return Decision(STOP, diagnosis=f"No permitted way leads to {', '.join(sorted(stale))}{lacking}.")
 
     def _go(
         self,
