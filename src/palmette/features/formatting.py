@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from palmette.engine.actor import TextFile
@@ -23,6 +24,8 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
         for package in (*repository.glob("*/__init__.py"), *repository.glob("src/*/__init__.py")):
             # Ruff sorts the team's own imports last when it sees that they are the team's own.
             (root / package.relative_to(repository)).parent.mkdir(parents=True, exist_ok=True)
+        for module in repository.glob("*.py"):
+            (root / module.name).touch()
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
@@ -35,6 +38,8 @@ def _commands(conventions: Conventions) -> list[list[str]]:
     """Ruff sorts imports and drops unused ones; then the team's formatter, or ruff in the team's line length."""
     length = ["--line-length", str(conventions.line_length)]
     tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401", *length]
-    if conventions.formatter and conventions.formatter[0] not in ("ruff", sys.executable):
+    team = conventions.formatter[0] if conventions.formatter else "ruff"
+    # Where the team's formatter is not installed, ruff comes closest: it formats as black does.
+    if team not in ("ruff", sys.executable) and find_spec(team) is not None:
         return [tidy, [*python_command("-m", *conventions.formatter)]]
     return [tidy, [*python_command("-m", "ruff"), "format", "--quiet", *length]]

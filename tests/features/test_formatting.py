@@ -1,0 +1,35 @@
+"""Generated files are formatted as the team's are, also where its formatter is not installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palmette.engine.actor import TextFile
+from palmette.features.artefacts import Conventions
+from palmette.features.formatting import format_file
+from palmette.sandbox import Sandbox
+
+SOURCE = "import yaml\nfrom common import per\nimport os\ndef f(a): return per(yaml.safe_load(a), {'key': a})\n"
+EXPECTED = """\
+import yaml
+
+from common import per
+
+
+def f(a):
+    return per(
+        yaml.safe_load(a), {"key": a}
+    )
+"""
+
+
+@pytest.mark.parametrize("formatter", [("ruff", "format"), ("not_installed_anywhere",), ()])
+def test_own_modules_come_last_and_lines_keep_their_length(formatter: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "common.py").write_text("", encoding="utf-8")
+    conventions = Conventions(
+        script_path="", test_path="", config_path="", functions=(), formatter=formatter, line_length=40
+    )
+    made = format_file(TextFile(path="jobs/x.py", text=SOURCE), conventions, Sandbox(), tmp_path)
+    assert made.text == EXPECTED
