@@ -57,9 +57,11 @@ def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any
 
 
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
-    """The rows that a unit test expects, with the columns that it names."""
+    """The rows that a unit test expects; a row has only the columns that it names, and only they are compared."""
     named = [name for name in view.output if any(name in row for row in test.expect)]
-    return frame_of({name: view.output[name] for name in named}, test.expect)
+    schema = {name: view.output[name] for name in named}
+    rows = [{name: decode_row(schema, row)[name] for name in row} for row in test.expect]
+    return Frame(schema, tuple(rows))
 
 
 def instant_of(text: str) -> datetime:

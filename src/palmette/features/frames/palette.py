@@ -208,7 +208,7 @@ def example_of(pattern: str) -> str | None:
             break
     parts = []
     for token, count in re.findall(
-        r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", text.split("|")[0]
+        r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", re.split(r"(?<!\\)\|", text)[0]
     ):
         times = int(match[1]) if (match := re.match(r"\{(\d+)", count)) else 1
         parts.append(_sample(token) * times)

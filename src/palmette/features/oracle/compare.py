@@ -48,7 +48,7 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
     """
     if found := _columns(expected, actual):
         return tuple(found[:limit])
-    names = [name for name in (*view.grain, AS_OF, *view.kept) if name in expected.schema]
+    names = [name for name in (*view.grain, AS_OF, *view.kept) if name in expected.schema and all(name in row for row in expected.rows)]
     compare = _Comparison(expected.schema, view)
     theirs = _grouped(actual, names)
     for key, rows in _grouped(expected, names).items():
@@ -133,7 +133,7 @@ class _Comparison:
         return [
             Difference(key, name, expected[name], actual[name])
             for name, kind in self.schema.items()
-            if not self.alike(name, kind, expected[name], actual[name])
+            if name in expected and not self.alike(name, kind, expected[name], actual[name])
         ]
 
     def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG001 - entries of one table all take the same arguments
 
 """Functions of arrays and maps, with lambdas."""
 

@@ -1,3 +1,4 @@
+# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
 """Functions that choose among their arguments, and casts written as functions."""
 

@@ -1,0 +1,78 @@
+"""The test-case generator: few cases that tell a view from what could be built instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palmette.engine.actor import Context, TextFile, Violation
+from palmette.features.actors.testcase_coder.literals import value_text
+from palmette.features.actors.testcase_coder.stand_in import stand_in
+from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
+from palmette.features.actors.testcase_generator.texts import text_deviations
+from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
+from palmette.features.spec.resolve import load_view
+from palmette.features.spec.values import SparkType
+
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
+EMPTY = TextFile(path="x", text="")
+INPUT = Inputs(request=Request(fsc=EMPTY, dfr=EMPTY, run=EMPTY))
+CONTEXT = Context("testcase_generator", Path())
+VIEW = load_view(OFFERS / "specs" / "offer_daily.yaml", OFFERS / "registry.yaml")
+ACTOR = TestcaseGenerator(VIEW)
+CASES = ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
+
+
+def test_the_cases_meet_the_criterion() -> None:
+    verdict = ACTOR.check(INPUT, CASES, CONTEXT)
+    assert verdict.violations == ()
+    assert 1 <= len(CASES.cases) <= 10
+
+
+@pytest.mark.parametrize(("change", "code"), [
+    (lambda cases: cases[:1], "boundary-not-covered"),
+    (lambda cases: (), "case-count"),
+    (lambda cases: (cases[0].model_copy(update={"expect": ()}), *cases[1:]), "wrong-expectation"),
+])  # fmt: skip
+def test_worse_cases_do_not(change, code: str) -> None:
+    worse = TestCases(cases=change(CASES.cases))
+    assert code in {violation.code for violation in ACTOR.check(INPUT, worse, CONTEXT).violations}
+
+
+def test_surviving_mutants_bring_more_rows() -> None:
+    survivor = Violation(code="mutant-survived", subject="viewers_7d", message="count became sum")
+    assert ACTOR.implicated(survivor, CASES)
+    again = ACTOR.run(INPUT, Context("testcase_generator", Path(), evidence=(survivor,))).output
+    assert again is not None
+
+    def rows(cases: TestCases) -> int:
+        return sum(len(each) for case in cases.cases for each in case.given.values())
+
+    assert rows(again) > rows(CASES)
+
+
+def test_text_deviations() -> None:
+    found = {each.sql for each in text_deviations("a > 1 AND b = 'x'")}
+    assert {"a >= 1 AND b = 'x'", "a > 2 AND b = 'x'", "a > 1", "b = 'x'", "a > 1 OR b = 'x'"} <= found
+
+
+def test_the_stand_in_is_a_module_with_the_teams_functions() -> None:
+    conventions = Conventions(
+        script_path="s.py", test_path="t.py", config_path="c.yaml",
+        functions=(FunctionShape(name="build", role="build", parameters=(
+            Parameter(name="tables", annotation="dict[str, DataFrame]"),
+            Parameter(name="as_of", annotation="datetime"))),
+                   FunctionShape(name="main", role="main")))  # fmt: skip
+    module: dict[str, object] = {}
+    exec(compile(stand_in(VIEW, CASES, conventions), "stand_in", "exec"), module)
+    assert callable(module["build"])
+    assert callable(module["main"])
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), [
+    ("array<double>", [1.0, None], "[1.0, None]"), ("string", "it's", '"it\'s"'),
+    ("double", float("nan"), "float('nan')"),
+])  # fmt: skip
+def test_values_as_source_text(kind: str, value: object, text: str) -> None:
+    assert value_text(SparkType.parse(kind), value) == text

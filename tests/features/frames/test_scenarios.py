@@ -1,0 +1,103 @@
+"""Adversarial frames: always legal for the registry, never without the cases that matter."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from palmette.features.frame_json import decode_row, encode_row
+from palmette.features.frames import scenarios
+from palmette.features.frames.palette import example_of
+from palmette.features.oracle import NotCovered, expected
+from palmette.features.spec.resolve import load_view
+from palmette.features.spec.view import View
+
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
+SPECS = sorted((OFFERS / "specs").glob("*.yaml"))
+
+
+@cache
+def view_of(path: Path) -> View:
+    return load_view(path, OFFERS / "registry.yaml")
+
+
+@pytest.fixture(params=SPECS, ids=lambda path: path.stem)
+def view(request: pytest.FixtureRequest) -> View:
+    return view_of(request.param)
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_frames_match_the_registry(view: View, seed: int) -> None:
+    for scenario in scenarios(view, seed):
+        assert set(scenario.frames) == set(view.tables)
+        for name, frame in scenario.frames.items():
+            table = view.tables[name]
+            assert list(frame.schema) == [column.name for column in table.columns]
+            for column in table.columns:
+                values = [row[column.name] for row in frame.rows]
+                assert column.nullable or None not in values, (scenario.name, name, column.name)
+                if column.values:
+                    assert set(values) <= {*column.values, None}
+                if column.length:
+                    assert {len(value) for value in values if value is not None} <= {column.length}
+            for row in frame.rows:
+                assert decode_row(frame.schema, encode_row(frame.schema, row)) == dict(row)
+            if table.keys_enforced and table.kind in ("event", "dimension"):
+                keys = [tuple(row[key] for key in table.keys) for row in frame.rows]
+                assert len(keys) == len(set(keys)), (scenario.name, name)
+
+
+def test_partition_columns_hold_the_day_of_their_time(view: View) -> None:
+    for scenario in scenarios(view):
+        for name, frame in scenario.frames.items():
+            for part in view.tables[name].partitions:
+                source = getattr(view.tables[name], part.of or "", None)
+                for row in frame.rows:
+                    if source is not None:
+                        assert row[part.column] == row[source].date()
+
+
+def test_every_feature_has_values_and_defaults(view: View) -> None:
+    seen: dict[str, set[bool]] = {name: set() for name in view.output}
+    for scenario in scenarios(view):
+        for row in expected(view, scenario.frames, scenario.as_of).rows:
+            for feature in view.features:
+                if not feature.internal:
+                    seen[feature.name].add(row[feature.name] in (None, feature.default))
+    plain = {name for name, found in seen.items() if found and False not in found}
+    assert plain == set()
+
+
+def test_events_lie_on_both_sides_of_the_cut_off(view: View) -> None:
+    boundaries = next(scenario for scenario in scenarios(view) if scenario.name == "boundaries")
+    if boundaries.as_of is None:
+        return
+    for table in view.tables.values():
+        column = table.column(table.event_time or "")
+        if table.kind == "event" and column is not None and column.type == "timestamp":
+            times = {row[table.event_time or ""] for row in boundaries.frames[table.name].rows}
+            step = timedelta(microseconds=1)
+            assert {boundaries.as_of, boundaries.as_of - step, boundaries.as_of + step} <= times
+
+
+def test_the_same_seed_gives_the_same_frames() -> None:
+    first, second = (scenarios(load_view(SPECS[0], OFFERS / "registry.yaml"), 3) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("pattern", [r"\|(\d{4})$", r"^[A-Z]{2}-\d+", r"(foo|bar)=(\w+)", r"a.c"])
+def test_examples_match_their_patterns(pattern: str) -> None:
+    import re
+
+    assert re.search(pattern, example_of(pattern) or "")
+
+
+def test_the_oracle_knows_the_examples(view: View) -> None:
+    for scenario in scenarios(view):
+        try:
+            expected(view, scenario.frames, scenario.as_of)
+        except NotCovered as reason:
+            pytest.fail(f"{scenario.name}: {reason}")

@@ -1,0 +1,51 @@
+"""Comparing outputs: what is a difference, and what is not."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from palmette.features.frame import Frame
+from palmette.features.frames import scenarios
+from palmette.features.oracle import differences, expected
+from palmette.features.oracle.compare import alike
+from palmette.features.spec.resolve import load_view
+from palmette.features.spec.values import SparkType
+
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
+VIEW = load_view(OFFERS / "specs" / "user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+SCENARIO = scenarios(VIEW)[0]
+OUTPUT = expected(VIEW, SCENARIO.frames, SCENARIO.as_of)
+
+
+@pytest.mark.parametrize(("kind", "one", "other", "same"), [
+    ("double", 1.0, 1.0 + 1e-12, True), ("double", 1.0, 1.0 + 1e-6, False), ("double", math.nan, math.nan, True),
+    ("double", None, 0.0, False), ("float", 1.0, 1.000001, True), ("bigint", 1, 2, False),
+    ("array<double>", [1.0, None], [1.0, None], True), ("array<double>", [1.0], [1.0, 2.0], False),
+    ("array<double>", [1.0, 2.0], [2.0, 1.0], False),
+])  # fmt: skip
+def test_values(kind: str, one: object, other: object, same: bool) -> None:
+    assert alike(SparkType.parse(kind), one, other) is same
+
+
+def test_the_order_of_rows_is_no_difference() -> None:
+    assert differences(OUTPUT, OUTPUT.with_rows(OUTPUT.rows[::-1]), VIEW) == ()
+
+
+def test_a_missing_a_surplus_and_a_changed_row_are_named() -> None:
+    first, *rest = OUTPUT.rows
+    name = VIEW.features[0].name
+    assert [each.got for each in differences(OUTPUT, OUTPUT.with_rows(rest), VIEW)] == ["no such row"]
+    assert [each.got for each in differences(OUTPUT, OUTPUT.with_rows([first, *OUTPUT.rows]), VIEW)] == ["2 rows"]
+    (changed,) = differences(OUTPUT, OUTPUT.with_rows([{**first, name: 99}, *rest]), VIEW)
+    assert (changed.column, changed.got, dict(changed.key)) == (
+        name, 99, {key: first[key] for key in (*VIEW.grain, "as_of")})  # fmt: skip
+
+
+def test_a_column_of_another_type_or_place_is_a_difference() -> None:
+    name = VIEW.features[0].name
+    retyped = Frame({**OUTPUT.schema, name: SparkType("int")}, OUTPUT.rows)
+    assert [each.column for each in differences(OUTPUT, retyped, VIEW)] == [name]
+    assert differences(OUTPUT, Frame.of(dict(reversed(OUTPUT.schema.items())), OUTPUT.rows), VIEW)
