@@ -17,7 +17,7 @@ from palmette.sandbox.process import Process, Sandbox
 from palmette.sandbox.result import Limits
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
-_START_SECONDS = 90.0
+_START_SECONDS = 180.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
 
 TINY_DATA: Mapping[str, str] = {
