@@ -57,11 +57,10 @@ def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any
 
 
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
-    """The rows that a unit test expects; a row has only the columns that it names, and only they are compared."""
+    """The rows that a unit test expects; columns that a row does not name are null."""
     named = [name for name in view.output if any(name in row for row in test.expect)]
     schema = {name: view.output[name] for name in named}
-    rows = [{name: decode_row(schema, row)[name] for name in row} for row in test.expect]
-    return Frame(schema, tuple(rows))
+    return frame_of(schema, test.expect)
 
 
 def instant_of(text: str) -> datetime:

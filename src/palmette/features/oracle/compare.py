@@ -48,7 +48,8 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
     """
     if found := _columns(expected, actual):
         return tuple(found[:limit])
-    names = [name for name in (*view.grain, AS_OF, *view.kept) if name in expected.schema and all(name in row for row in expected.rows)]
+    columns = (*view.grain, AS_OF, *view.kept)
+    names = [name for name in columns if name in expected.schema and all(name in row for row in expected.rows)]
     compare = _Comparison(expected.schema, view)
     theirs = _grouped(actual, names)
     for key, rows in _grouped(expected, names).items():

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
+# ruff: noqa: ARG001, ARG005, RUF012 - entries of one table all take the same arguments
 
 """Spark SQL expressions over Python rows.
 

@@ -108,7 +108,8 @@ class TestcaseGenerator(BaseActor):
                 code="case-count",
                 subject="cases",
                 message=(
-                    f"There are {count} cases with {len(set(names))} names; there must be 1 to {MOST}, each with its own."
+                    f"There are {count} cases with {len(set(names))} names; "
+                    f"there must be 1 to {MOST}, each with its own."
                 ),
             )
         ]

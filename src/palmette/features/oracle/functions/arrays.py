@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001 - entries of one table all take the same arguments
+# ruff: noqa: ARG001, E731 - entries of one table all take the same arguments
 
 """Functions of arrays and maps, with lambdas."""
 
