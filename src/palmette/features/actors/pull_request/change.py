@@ -16,7 +16,7 @@ class ChangeClass(NamedTuple):
     removed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        parts = [self.kind]
+        parts: list[str] = [self.kind]
         parts += [f"adds {', '.join(self.added)}"] if self.added and self.kind != "new view" else []
         parts += [f"removes {', '.join(self.removed)}"] if self.removed else []
         return "; ".join(parts)
