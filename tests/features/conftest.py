@@ -50,9 +50,15 @@ def user_offers() -> Callable[..., View]:
 
 @pytest.fixture
 def run_spec() -> Run:
-    return Run.model_validate({
-        "run": 1, "fsc": "fsc.yaml", "dfr": "dfr.yaml", "interval": {"as_of": "2025-03-31T00:00:00Z"},
-        "output": {"path": "out/user_offers"}})
+    return Run.model_validate(
+        {
+            "run": 1,
+            "fsc": "fsc.yaml",
+            "dfr": "dfr.yaml",
+            "interval": {"as_of": "2025-03-31T00:00:00Z"},
+            "output": {"path": "out/user_offers"},
+        }
+    )
 
 
 @pytest.fixture
