@@ -15,12 +15,7 @@ from palmette.features.checks import Check, Subject, registered, run_checks
 from palmette.features.checks.entry import find_entry
 
 _FILE = click.Path(path_type=Path)
-_MARKS = {
-    "passed": ("✓", "green"),
-    "failed": ("✗", "red"),
-    "skipped": ("–", "white"),
-    "warning": ("!", "yellow"),
-}
+_MARKS = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 _SHOWN = 20
 """Most violations that are printed; `--json` has all."""
 
@@ -60,9 +55,7 @@ def check(  # noqa: PLR0913 - one parameter per option
 
     for file in (script, *([tests] if tests else [])):
         if not file.is_file():
-            raise UserError(
-                f"{str(file)!r} is not a file.", "Give the path of a Python file.", code="no-such-file"
-            )
+            raise UserError(f"{str(file)!r} is not a file.", "Give the path of a Python file.", code="no-such-file")
     view = load_view(fsc, dfr)
     chosen = choose(registered(), only, skip)
     name = find_entry(script.read_text(encoding="utf-8"), view.tables, name=entry, file=script.name)
@@ -105,10 +98,7 @@ def print_verdict(title: str, verdict: Verdict) -> None:
     click.secho(f"\n{title}\n", bold=True)
     rows = []
     for item in verdict.measurements:
-        mark, colour = _MARKS[item.status]
-        rows.append(
-            (click.style(mark, fg=colour), item.name, item.status, duration(item.seconds), item.detail)
-        )
+        rows.append((_MARKS[item.status], item.name, item.status, duration(item.seconds), item.detail))
     print_table(("", "check", "status", "time", "what was measured"), rows)
     for violation in verdict.violations[:_SHOWN]:
         _print_violation(violation)

@@ -14,15 +14,37 @@ def column(name: str, kind: str) -> dict[str, str]:
     return {"name": name, "type": kind}
 
 
-ORDERS = Table.model_validate({
-    "name": "orders", "kind": "event", "keys": ["order_id"], "event_time": "ordered_at", "available_time": "loaded_at",
-    "path": "orders", "partitions": [{"column": "order_day", "of": "event_time"}],
-    "columns": [column("order_id", "bigint"), column("customer_id", "bigint"), column("shop_id", "string"),
-                column("ordered_at", "timestamp"), column("loaded_at", "timestamp"), column("amount", "double"),
-                column("gross", "double"), column("channel", "string"), column("order_day", "date")]})
-CUSTOMERS = Table.model_validate({
-    "name": "customers", "kind": "dimension", "keys": ["customer_id"], "path": "customers",
-    "columns": [column("customer_id", "bigint"), column("country", "string"), column("churned", "boolean")]})
+ORDERS = Table.model_validate(
+    {
+        "name": "orders",
+        "kind": "event",
+        "keys": ["order_id"],
+        "event_time": "ordered_at",
+        "available_time": "loaded_at",
+        "path": "orders",
+        "partitions": [{"column": "order_day", "of": "event_time"}],
+        "columns": [
+            column("order_id", "bigint"),
+            column("customer_id", "bigint"),
+            column("shop_id", "string"),
+            column("ordered_at", "timestamp"),
+            column("loaded_at", "timestamp"),
+            column("amount", "double"),
+            column("gross", "double"),
+            column("channel", "string"),
+            column("order_day", "date"),
+        ],
+    }
+)
+CUSTOMERS = Table.model_validate(
+    {
+        "name": "customers",
+        "kind": "dimension",
+        "keys": ["customer_id"],
+        "path": "customers",
+        "columns": [column("customer_id", "bigint"), column("country", "string"), column("churned", "boolean")],
+    }
+)
 
 
 def schema(table: Table) -> dict[str, SparkType]:
@@ -39,15 +61,41 @@ def view() -> View:
         ViewFeature("orders_30d", bigint, False, 0, count, None, False, "", None),
         ViewFeature("amount_30d", double, True, None, total, None, False, "", None),
     )
-    output = {"customer_id": bigint, "as_of": SparkType("timestamp"), "orders_30d": bigint, "amount_30d": double,
-              "day": SparkType("date")}
-    spec = FeatureSpec(fsc=1, feature_view="activity", entities=(Entity(name="customer", keys=("customer_id",)),),
-                       features=tuple(Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation)  # type: ignore[arg-type]
-                                      for f in features))
+    output = {
+        "customer_id": bigint,
+        "as_of": SparkType("timestamp"),
+        "orders_30d": bigint,
+        "amount_30d": double,
+        "day": SparkType("date"),
+    }
+    spec = FeatureSpec(
+        fsc=1,
+        feature_view="activity",
+        entities=(Entity(name="customer", keys=("customer_id",)),),
+        features=tuple(
+            Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation)  # type: ignore[arg-type]
+            for f in features
+        ),
+    )
     source = ViewSource("orders", ORDERS, (), (), schema(ORDERS), schema(ORDERS), None)
     return View(
-        name="activity", description="", owner="", grain={"customer_id": bigint}, cutoff="run", zone="UTC", spine=None,
-        kept={}, sources=(source,), features=features, derivation_order=("orders_30d", "amount_30d"), partition="day",
-        table_name="activity", forbidden=("customers.churned",), tests=(),
-        tables={"orders": ORDERS, "customers": CUSTOMERS}, output=output,
-        lineage={"orders_30d": ("orders.customer_id", "orders.ordered_at"), "amount_30d": ("orders.amount",)}, spec=spec)
+        name="activity",
+        description="",
+        owner="",
+        grain={"customer_id": bigint},
+        cutoff="run",
+        zone="UTC",
+        spine=None,
+        kept={},
+        sources=(source,),
+        features=features,
+        derivation_order=("orders_30d", "amount_30d"),
+        partition="day",
+        table_name="activity",
+        forbidden=("customers.churned",),
+        tests=(),
+        tables={"orders": ORDERS, "customers": CUSTOMERS},
+        output=output,
+        lineage={"orders_30d": ("orders.customer_id", "orders.ordered_at"), "amount_30d": ("orders.amount",)},
+        spec=spec,
+    )

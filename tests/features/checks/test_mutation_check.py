@@ -34,7 +34,9 @@ class FakeHarness:
 
     def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, **_: Any) -> dict[str, SuiteResult]:
         last = self.noticed * len(variants)
-        return {name: SuiteResult(("a",), {"b": "failed"} if number < last else {}) for number, name in enumerate(variants)}
+        return {
+            name: SuiteResult(("a",), {"b": "failed"} if number < last else {}) for number, name in enumerate(variants)
+        }
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,14 @@ def activity() -> View:
 
 
 def subject_of(view: View, harness: FakeHarness) -> Subject:
-    return Subject(view=view, script=ACTIVITY / "activity.py", root=ACTIVITY, entry="build", harness=harness,  # type: ignore[arg-type]
-                   tests=ACTIVITY / "activity_tests.py")
+    return Subject(
+        view=view,
+        script=ACTIVITY / "activity.py",
+        root=ACTIVITY,
+        entry="build",
+        harness=harness,  # type: ignore[arg-type]
+        tests=ACTIVITY / "activity_tests.py",
+    )
 
 
 def test_all_killed(activity: View) -> None:

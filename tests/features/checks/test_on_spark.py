@@ -15,14 +15,16 @@ from palmette.features.spec.resolve import load_view
 
 ACTIVITY = Path(__file__).parent / "activity"
 SCRIPT = (ACTIVITY / "activity.py").read_text(encoding="utf-8")
-NO_SUITE = [check for check in ALL if check.code not in ("test-failed", "mutation")]
+NO_SUITE = [check for check in ALL if check.code not in ("tests", "mutation")]
 
 
 def subject_of(harness: ConnectHarness, folder: Path, text: str, tests: Path | None = None) -> Subject:
     script = folder / "activity.py"
     script.write_text(text, encoding="utf-8")
     view = load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml")
-    return Subject(view=view, script=script, root=folder, entry="build", harness=harness, tests=tests, python_path=(folder,))
+    return Subject(
+        view=view, script=script, root=folder, entry="build", harness=harness, tests=tests, python_path=(folder,)
+    )
 
 
 def failed(verdict: Verdict) -> dict[str, str]:
@@ -37,8 +39,14 @@ def test_every_check_is_quiet_on_a_correct_script(harness: ConnectHarness, tmp_p
     verdict = run_checks(subject, [*(check for check in ALL if check.code != "mutation"), MutationCheck(size=12)])
     assert verdict.ok, [violation.message + violation.evidence for violation in verdict.violations]
     assert {item.name: item.status for item in verdict.measurements if item.name != "mutation"} == {
-        "static": "passed", "spec": "passed", "plan": "passed", "golden": "passed", "differential": "passed",
-        "test-failed": "passed", "metamorphic": "passed"}
+        "static": "passed",
+        "spec": "passed",
+        "plan": "passed",
+        "golden": "passed",
+        "differential": "passed",
+        "tests": "passed",
+        "metamorphic": "passed",
+    }
 
 
 CONFTEST = """
@@ -52,17 +60,22 @@ def spark():
 """
 
 
-@pytest.mark.parametrize(("old", "new", "check", "code"), [
-    ('("ordered_at") < as_of', '("ordered_at") <= as_of', "golden", "golden"),
-    ("timedelta(days=30)", "timedelta(days=31)", "differential", "differential"),
-    ('"customer_id", "left"', '"customer_id", "inner"', "differential", "differential"),
-    ('        & (F.col("loaded_at") < as_of)\n', "", "differential", "differential"),
-    ('        F.col("order_day").between(start.date(), as_of.date())\n        & ', "        ", "plan", "unpruned"),
-    ('"amount_30d",\n        F.to', 'F.col("amount_30d").cast("float"),\n        F.to', "plan", "schema"),
-    ('F.sum("amount")', 'F.sum("ammount")', "static", "unknown-column"),
-    ('return customers.join', 'orders = None.columns\n    return customers.join', "plan", "crash"),
-])
-def test_a_mistake_is_caught(old: str, new: str, check: str, code: str, harness: ConnectHarness, tmp_path: Path) -> None:  # noqa: PLR0913
+@pytest.mark.parametrize(
+    ("old", "new", "check", "code"),
+    [
+        ('("ordered_at") < as_of', '("ordered_at") <= as_of', "golden", "golden"),
+        ("timedelta(days=30)", "timedelta(days=31)", "differential", "differential"),
+        ('"customer_id", "left"', '"customer_id", "inner"', "differential", "differential"),
+        ('        & (F.col("loaded_at") < as_of)\n', "", "differential", "differential"),
+        ('        F.col("order_day").between(start.date(), as_of.date())\n        & ', "        ", "plan", "unpruned"),
+        ('"amount_30d",\n        F.to', 'F.col("amount_30d").cast("float"),\n        F.to', "plan", "schema"),
+        ('F.sum("amount")', 'F.sum("ammount")', "static", "unknown-column"),
+        ("return customers.join", "orders = None.columns\n    return customers.join", "plan", "crash"),
+    ],
+)
+def test_a_mistake_is_caught(
+    old: str, new: str, check: str, code: str, harness: ConnectHarness, tmp_path: Path
+) -> None:
     assert old in SCRIPT
     verdict = run_checks(subject_of(harness, tmp_path, SCRIPT.replace(old, new)), NO_SUITE)
     assert check in failed(verdict)
@@ -71,14 +84,17 @@ def test_a_mistake_is_caught(old: str, new: str, check: str, code: str, harness:
     assert found[0].evidence
 
 
-@pytest.mark.parametrize(("old", "new", "code"), [
-    ("recent(orders, as_of).groupBy", "recent(orders, as_of).where(F.rand() < 0.5).groupBy", "run-twice"),
-    ('    orders.sparkSession.conf.set("spark.sql.session.timeZone", "UTC")\n', "", "session-zone"),
-    ('F.sum("amount")', 'F.sum(F.coalesce("gross", "amount"))', "unused-columns"),
-    ("return customers.join", "return customers.union(customers).join", "spine-rows"),
-    ('("ordered_at") < as_of', '("ordered_at") < as_of + timedelta(days=1)', "future-rows"),
-    ('        & (F.col("loaded_at") < as_of)\n', "", "unavailable-rows"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("recent(orders, as_of)\n", "recent(orders, as_of).where(F.rand() < 0.5)\n", "run-twice"),
+        ('    orders.sparkSession.conf.set("spark.sql.session.timeZone", "UTC")\n', "", "session-zone"),
+        ('F.sum("amount")', 'F.sum(F.coalesce("gross", "amount"))', "unused-columns"),
+        ("return customers.join", "return customers.union(customers).join", "spine-rows"),
+        ('("ordered_at") < as_of', '("ordered_at") < as_of + timedelta(days=1)', "future-rows"),
+        ('        & (F.col("loaded_at") < as_of)\n', "", "unavailable-rows"),
+    ],
+)
 def test_a_relation_needs_no_oracle(old: str, new: str, code: str, harness: ConnectHarness, tmp_path: Path) -> None:
     assert old in SCRIPT
     only = [check for check in ALL if check.code == "metamorphic"]
@@ -90,8 +106,21 @@ def test_the_command_prints_what_was_measured(capsys: pytest.CaptureFixture[str]
     from palmette.cli import main
 
     with pytest.raises(SystemExit) as ended:
-        main(["check", str(ACTIVITY / "activity.py"), "--fsc", str(ACTIVITY / "fsc.yaml"), "--dfr", str(ACTIVITY / "dfr.yaml"),
-              "--only", "static", "--only", "spec", "--json"])
+        main(
+            [
+                "check",
+                str(ACTIVITY / "activity.py"),
+                "--fsc",
+                str(ACTIVITY / "fsc.yaml"),
+                "--dfr",
+                str(ACTIVITY / "dfr.yaml"),
+                "--only",
+                "static",
+                "--only",
+                "spec",
+                "--json",
+            ]
+        )
     printed = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0
     assert (printed["entry"], printed["ok"]) == ("build", True)

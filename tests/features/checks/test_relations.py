@@ -21,13 +21,23 @@ T = datetime(2024, 3, 31, 10, tzinfo=UTC)
 @pytest.fixture
 def ground(view: View) -> Ground:
     orders = [
-        {"order_id": number, "customer_id": number % 2, "ordered_at": T - timedelta(days=number), "amount": 1.0,
-         "loaded_at": T - timedelta(days=number, hours=-1), "gross": 2.0, "order_day": (T - timedelta(days=number)).date()}
+        {
+            "order_id": number,
+            "customer_id": number % 2,
+            "ordered_at": T - timedelta(days=number),
+            "amount": 1.0,
+            "loaded_at": T - timedelta(days=number, hours=-1),
+            "gross": 2.0,
+            "order_day": (T - timedelta(days=number)).date(),
+        }
         for number in range(1, 5)
     ]
     customers = [{"customer_id": 1, "country": "DE", "churned": True}]
     rows = {"orders": orders, "customers": customers}
-    frames = {name: Frame.of({c.name: c.type.parsed for c in table.columns}, rows[name]) for name, table in view.tables.items()}
+    frames = {
+        name: Frame.of({c.name: c.type.parsed for c in table.columns}, rows[name])
+        for name, table in view.tables.items()
+    }
     found = ground_of(view, frames, T)
     assert found is not None
     return found
@@ -35,7 +45,7 @@ def ground(view: View) -> Ground:
 
 def added(before: Ground, after: Ground | None, table: str = "orders") -> list[dict[str, object]]:
     assert after is not None
-    return [dict(row) for row in after.frames[table].rows[len(before.frames[table].rows):]]
+    return [dict(row) for row in after.frames[table].rows[len(before.frames[table].rows) :]]
 
 
 def test_future_rows_happen_after_the_cutoff_and_are_available(ground: Ground) -> None:
@@ -68,8 +78,16 @@ def test_a_window_of_all_history_leaves_nothing_ancient(ground: Ground) -> None:
     assert relations.ancient_rows(replace(ground, view=view)) is None
 
 
-@pytest.mark.parametrize("relation", [relations.future_rows, relations.rows_at_cutoff, relations.unavailable_rows,
-                                      relations.ancient_rows, relations.other_entities])
+@pytest.mark.parametrize(
+    "relation",
+    [
+        relations.future_rows,
+        relations.rows_at_cutoff,
+        relations.unavailable_rows,
+        relations.ancient_rows,
+        relations.other_entities,
+    ],
+)
 def test_enforced_keys_stay_unique(relation: object, ground: Ground) -> None:
     changed = relation(ground)  # type: ignore[operator]
     keys = [row["order_id"] for row in changed.frames["orders"].rows]
@@ -103,16 +121,29 @@ def test_spine_rows_are_counted_with_their_repetitions(ground: Ground) -> None:
     assert "missing" in relations.spine_mismatch(ground, [])
 
 
-@pytest.mark.parametrize(("kind", "unit", "zone", "value"), [
-    ("timestamp", None, "UTC", T),
-    ("timestamp_ntz", None, "Europe/Berlin", datetime(2024, 3, 31, 12)),  # noqa: DTZ001 - a wall clock reading
-    ("date", None, "UTC", date(2024, 4, 1)),
-    ("bigint", "s", "UTC", int(T.timestamp())),
-    ("bigint", "ms", "UTC", int(T.timestamp()) * 1000),
-])
-def test_an_instant_becomes_the_earliest_value_at_or_after_it(kind: str, unit: str | None, zone: str, value: object) -> None:
-    table = Table.model_validate({"name": "t", "kind": "event", "keys": ["k"], "event_time": "at", "path": "t", "columns": [
-        {"name": "k", "type": "int"}, {"name": "at", "type": kind, "unit": unit}]})
+@pytest.mark.parametrize(
+    ("kind", "unit", "zone", "value"),
+    [
+        ("timestamp", None, "UTC", T),
+        ("timestamp_ntz", None, "Europe/Berlin", datetime(2024, 3, 31, 12)),  # noqa: DTZ001 - a wall clock reading
+        ("date", None, "UTC", date(2024, 4, 1)),
+        ("bigint", "s", "UTC", int(T.timestamp())),
+        ("bigint", "ms", "UTC", int(T.timestamp()) * 1000),
+    ],
+)
+def test_an_instant_becomes_the_earliest_value_at_or_after_it(
+    kind: str, unit: str | None, zone: str, value: object
+) -> None:
+    table = Table.model_validate(
+        {
+            "name": "t",
+            "kind": "event",
+            "keys": ["k"],
+            "event_time": "at",
+            "path": "t",
+            "columns": [{"name": "k", "type": "int"}, {"name": "at", "type": kind, "unit": unit}],
+        }
+    )
     assert at_or_after(table, "at", T, zone) == value
     back = instant_of(table, "at", value, zone)
     assert back is not None
@@ -123,8 +154,16 @@ def test_a_spine_with_cutoffs_keeps_the_rows_of_one(view: View) -> None:
     spined = replace(view, cutoff="spine", spine=Spine(table="orders", cutoff="ordered_at"))
     schema = {c.name: c.type.parsed for c in view.tables["orders"].columns}
     early, late = T - timedelta(days=3), T
-    frames = {"orders": Frame.of(schema, [{"order_id": 1, "ordered_at": early}, {"order_id": 2, "ordered_at": late},
-                                          {"order_id": 3, "ordered_at": early}])}
+    frames = {
+        "orders": Frame.of(
+            schema,
+            [
+                {"order_id": 1, "ordered_at": early},
+                {"order_id": 2, "ordered_at": late},
+                {"order_id": 3, "ordered_at": early},
+            ],
+        )
+    }
     found = ground_of(spined, frames, None)
     assert found is not None
     assert (found.cutoff, found.as_of) == (early, None)

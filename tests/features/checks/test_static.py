@@ -22,8 +22,11 @@ def test_a_script_raises_exactly_the_codes_that_it_names(case: Path, view: View)
 
 
 def test_every_code_that_a_rule_can_raise_has_a_bad_case() -> None:
-    named = {code.strip() for case in CASES
-             for code in case.read_text(encoding="utf-8").splitlines()[0].removeprefix("# expect:").split(",")}
+    named = {
+        code.strip()
+        for case in CASES
+        for code in case.read_text(encoding="utf-8").splitlines()[0].removeprefix("# expect:").split(",")
+    }
     assert set(StaticCheck.codes) - named == {"syntax"}
 
 

@@ -13,6 +13,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks import ALL, OWNERS, Check, Outcome, Owner, Subject, TeamSuiteCheck, registered, run_checks
 
 SUBJECT: Any = SimpleNamespace()
+PASSED = Outcome()
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Fake:
 
     code: str
     cost: int
-    outcome: Outcome = Outcome()
+    outcome: Outcome = PASSED
     owner: Owner = "code_generator"
     codes: tuple[str, ...] = ()
 
@@ -44,7 +45,9 @@ def test_cheap_checks_run_first() -> None:
 
 def test_an_expensive_check_is_skipped_after_a_failure_and_says_why() -> None:
     assert run(Fake("cheap", 0, found("x")), Fake("middle", 5), Fake("dear", 30)) == (
-        False, [("cheap", "failed"), ("middle", "passed"), ("dear", "skipped")])
+        False,
+        [("cheap", "failed"), ("middle", "passed"), ("dear", "skipped")],
+    )
     verdict = run_checks(SUBJECT, [Fake("cheap", 0, found("x")), Fake("dear", 30)])  # type: ignore[list-item]
     assert verdict.measurements[1].detail == "not run, because cheap failed"
 
@@ -74,7 +77,7 @@ def test_names_of_checks_are_unique_and_sorted_by_cost() -> None:
     assert [check.cost for check in ALL] == sorted(check.cost for check in ALL)
 
 
-@pytest.mark.parametrize("check", [check for check in ALL if check.code in ("test-failed", "mutation")], ids=lambda c: c.code)
+@pytest.mark.parametrize("check", [check for check in ALL if check.code in ("tests", "mutation")], ids=lambda c: c.code)
 def test_without_a_test_file_there_is_nothing_to_check(check: Check, tmp_path: Path) -> None:
     subject: Any = SimpleNamespace(tests=None, script=tmp_path / "x.py")
     assert check.check(subject).skipped

@@ -33,9 +33,7 @@ class Example(NamedTuple):
         identity = {*view.grain, *view.kept, "as_of"}
         free, rows = list(actual.rows), []
         for row, named in zip(self.expect.rows, self.named, strict=True):
-            match = next(
-                (other for other in free if all(other[key] == row[key] for key in identity & named)), None
-            )
+            match = next((other for other in free if all(other[key] == row[key] for key in identity & named)), None)
             if match is not None:
                 free.remove(match)
             rows.append({name: row[name] if name in named or match is None else match[name] for name in row})

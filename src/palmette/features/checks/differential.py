@@ -46,9 +46,7 @@ class DifferentialCheck:
                 violations.append(failure(result))
             elif problem := difference(view, wanted[scenario.name], result.frame):
                 message = f"Script and oracle disagree in scenario {scenario.name!r}: {scenario.why}"
-                violations.append(
-                    Violation(code=self.code, subject=scenario.name, message=message, evidence=problem)
-                )
+                violations.append(Violation(code=self.code, subject=scenario.name, message=message, evidence=problem))
         rows = sum(len(frame.rows) for frame in wanted.values())
         left = f"; {len(found) - len(compared)} left out: {skipped}" if len(compared) < len(found) else ""
         return Outcome(tuple(violations), detail=f"{len(compared)} scenarios, {rows} rows{left}")

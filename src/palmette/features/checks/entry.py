@@ -12,9 +12,7 @@ NAMES = ("build", "build_features", "compute", "compute_features", "transform", 
 """What such functions are usually called, the most usual first."""
 
 
-def find_entry(
-    text: str, tables: Collection[str], *, name: str | None = None, file: str = "the script"
-) -> str:
+def find_entry(text: str, tables: Collection[str], *, name: str | None = None, file: str = "the script") -> str:
     """The name of the function that takes the view's tables and returns a data frame.
 
     Args:
@@ -43,9 +41,7 @@ def find_entry(
     if len(fitting) == 1 or usual:
         return (usual or fitting)[0]
     found = (
-        f"{_listed(fitting)} could all be it"
-        if fitting
-        else f"none of {_listed(functions)} takes the view's tables"
+        f"{_listed(fitting)} could all be it" if fitting else f"none of {_listed(functions)} takes the view's tables"
     )
     raise UserError(
         f"Which function of {file} builds the features is not clear: {found}.",

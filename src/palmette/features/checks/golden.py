@@ -24,11 +24,7 @@ class SpecCheck:
 
     def check(self, subject: Subject) -> Outcome:
         found = examples(subject.view)
-        skipped = [
-            f"{example.name}: {reason}"
-            for example in found
-            if (reason := _not_covered(subject.view, example))
-        ]
+        skipped = [f"{example.name}: {reason}" for example in found if (reason := _not_covered(subject.view, example))]
         if len(skipped) == len(found):
             return Outcome(skipped="; ".join(skipped) or NO_TESTS)
         detail = f"{len(found) - len(skipped)} unit tests of the specification"
@@ -47,9 +43,7 @@ def contradictions(view: View) -> tuple[Violation, ...]:
             problem = f"the computation fails: {reason}"
         if problem:
             message = f"Unit test {example.name!r} of the specification contradicts its definitions."
-            found.append(
-                Violation(code=SpecCheck.code, subject=example.name, message=message, evidence=problem)
-            )
+            found.append(Violation(code=SpecCheck.code, subject=example.name, message=message, evidence=problem))
     return tuple(found)
 
 
@@ -89,7 +83,5 @@ class GoldenCheck:
                 violations.append(failure(result))
             elif problem := unlike(subject.view, example, result.frame):
                 message = f"Unit test {example.name!r} of the specification fails on the script."
-                violations.append(
-                    Violation(code=self.code, subject=example.name, message=message, evidence=problem)
-                )
+                violations.append(Violation(code=self.code, subject=example.name, message=message, evidence=problem))
         return Outcome(tuple(violations), detail=f"{len(found)} unit tests of the specification")

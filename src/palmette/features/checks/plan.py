@@ -85,9 +85,7 @@ def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
                 subject=name,
             )
     if list(expected) != list(actual) and set(expected) == set(actual):
-        yield Violation(
-            code="schema", message="The columns are not in the order of the contract.", evidence=evidence
-        )
+        yield Violation(code="schema", message="The columns are not in the order of the contract.", evidence=evidence)
 
 
 def _shown(schema: Schema) -> str:
@@ -104,12 +102,7 @@ def _plan_violations(result: CaseResult) -> Iterator[Violation]:
     seen: set[str] = set()
     for line in analysed(result.plan).splitlines():
         match = _JOIN.match(line)
-        if (
-            match
-            and match["kind"] not in ("LeftSemi", "LeftAnti")
-            and not match["condition"]
-            and "join" not in seen
-        ):
+        if match and match["kind"] not in ("LeftSemi", "LeftAnti") and not match["condition"] and "join" not in seen:
             seen.add("join")
             yield Violation(
                 code="cross-join",
@@ -176,9 +169,7 @@ def _unpruned(table: Table, plan: str) -> Violation:
 def _detail(view: View, result: CaseResult, elsewhere: list[Table]) -> str:
     parts = [f"{len(view.output)} columns"]
     if tables := prunable(view):
-        parts.append(
-            f"{len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms"
-        )
+        parts.append(f"{len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms")
     loose = _loose(view, result.nullable)
     return "; ".join([*parts, *([f"may be null by the plan: {', '.join(loose)}"] if loose else [])])
 

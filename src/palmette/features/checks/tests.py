@@ -9,6 +9,7 @@ from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE
 
 NO_TESTS = "no test file was given"
+FAILED = "test-failed"
 
 
 class TestsCheck:
@@ -16,8 +17,8 @@ class TestsCheck:
 
     __test__ = False
 
-    code: ClassVar[str] = "test-failed"
-    codes: ClassVar[tuple[str, ...]] = ("test-failed",)
+    code: ClassVar[str] = "tests"
+    codes: ClassVar[tuple[str, ...]] = (FAILED,)
     owner: ClassVar[Owner] = "testcase_coder"
     cost: ClassVar[int] = 25
     """Above the differential check: when that fails, the tests are not to blame."""
@@ -40,7 +41,7 @@ class TestsCheck:
             return Outcome(
                 (
                     Violation(
-                        code=self.code,
+                        code=FAILED,
                         subject=name,
                         evidence=reason[:EVIDENCE],
                         message=f"{name} cannot be run: {reason.splitlines()[0][:200]}",
@@ -49,13 +50,11 @@ class TestsCheck:
             )
         failed = tuple(
             Violation(
-                code=self.code,
+                code=FAILED,
                 subject=test,
                 evidence=trace[:EVIDENCE],
                 message=f"Test {test!r} of {name} fails.",
             )
             for test, trace in result.failed.items()
         )
-        return Outcome(
-            failed, detail=f"{len(result.passed)} of {len(result.passed) + len(result.failed)} tests pass"
-        )
+        return Outcome(failed, detail=f"{len(result.passed)} of {len(result.passed) + len(result.failed)} tests pass")

@@ -3,13 +3,15 @@
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812
 
 
 def build(orders: DataFrame, customers: DataFrame, as_of: datetime) -> DataFrame:
     orders.sparkSession.conf.set("spark.sql.session.timeZone", "UTC")
-    totals = recent(orders, as_of).groupBy("customer_id").agg(
-        F.count("*").alias("orders_30d"), F.sum("amount").alias("amount_30d")
+    totals = (
+        recent(orders, as_of)
+        .groupBy("customer_id")
+        .agg(F.count("*").alias("orders_30d"), F.sum("amount").alias("amount_30d"))
     )
     return customers.join(totals, "customer_id", "left").select(
         "customer_id",

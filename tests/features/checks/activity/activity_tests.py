@@ -1,12 +1,13 @@
 """Tests of the hand-written script: boundaries, defaults, absent customers."""
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from activity import build
 
-T = datetime(2024, 3, 31, tzinfo=timezone.utc)
+T = datetime(2024, 3, 31, tzinfo=UTC)
 ORDERS = (
-    "order_id bigint, customer_id bigint, ordered_at timestamp, loaded_at timestamp, amount double, gross double, order_day date"
+    "order_id bigint, customer_id bigint, ordered_at timestamp, loaded_at timestamp, "
+    "amount double, gross double, order_day date"
 )
 
 
