@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from palmette.engine import (
     Journal,
     Node,
     ScriptedHuman,
+    Setup,
     read_journal,
     register,
     resume_run,
@@ -125,6 +127,17 @@ def test_edited_given_artefacts_and_changed_sources_count(tmp_path: Path) -> Non
     resume_run(tmp_path, setup=chain(reader, given={"word": "three"}))
     resume_run(tmp_path, setup=chain(reader, given={"word": "three"}))
     assert reader.runs == ["two", "three"]
+
+
+def test_a_copy_says_where_its_source_is(tmp_path: Path) -> None:
+    def setup() -> Setup:
+        return replace(chain(*diamond()), given={"order": {"what": "tea"}}, copied={"order": "order.yaml"})
+
+    run_topology(setup(), tmp_path)
+    (tmp_path / "artefacts/order/value.json").write_text('{"what": "milk"}')
+    with pytest.raises(RunError, match=r"Edit order\.yaml and resume"):
+        resume_run(tmp_path, setup=setup())
+    assert resume_run(tmp_path, setup=setup()).status == "finished"
 
 
 def test_edits_made_while_a_person_is_asked_are_seen(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 from pydantic import JsonValue
 
 from palmette.cli.progress import Progress
-from palmette.cli.summary import feature_summary, print_feature_summary
+from palmette.cli.screen import json_option
+from palmette.cli.summary import present
 
 
 @click.command()
@@ -17,7 +17,7 @@ from palmette.cli.summary import feature_summary, print_feature_summary
 @click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
 @click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
 @click.option("--seed", type=int, help="Instead of the run file's.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@json_option
 def features(run_file: Path, planner: str | None, human: str | None, seed: int | None, as_json: bool) -> None:
     """Build a feature view: RUN_FILE names its specification, the registry and the team's repository.
 
@@ -36,10 +36,4 @@ def features(run_file: Path, planner: str | None, human: str | None, seed: int |
         "seed": seed,
     }
     click.echo("model: offline rules (no key, no network, no cost)", err=True)
-    result = run_environment("features", arguments, observer=Progress())
-    summary = feature_summary(result)
-    if as_json:
-        click.echo(json.dumps(summary, indent=2))
-    else:
-        print_feature_summary(summary)
-    result.raise_if_stopped()
+    present(run_environment("features", arguments, observer=Progress()), as_json)

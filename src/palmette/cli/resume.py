@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from palmette.cli.progress import Progress
-from palmette.cli.screen import exit_status, json_option, print_json, print_result, result_json
+from palmette.cli.screen import json_option
+from palmette.cli.summary import present
 from palmette.engine import find_run, resume_run
 
 
@@ -17,6 +18,4 @@ def resume(run: str, as_json: bool) -> None:
 
     What depends on artefacts that were edited in the run folder is done again; everything else is kept.
     """
-    result = resume_run(find_run(run), Progress())
-    print_json(result_json(result)) if as_json else print_result(result)
-    raise SystemExit(exit_status(result))
+    present(resume_run(find_run(run), Progress()), as_json)

@@ -10,7 +10,8 @@ import click
 from pydantic import JsonValue
 
 from palmette.cli.progress import Progress
-from palmette.cli.screen import exit_status, json_option, print_json, print_result, result_json
+from palmette.cli.screen import json_option
+from palmette.cli.summary import present
 from palmette.documents import read_text
 from palmette.engine import new_run_folder, run_environment
 from palmette.errors import InputError, Problem
@@ -41,8 +42,7 @@ def run(topology: Path, given: tuple[str, ...], planner: str, human: bool, seed:
         "seed": seed,
     }
     result = run_environment("topology", arguments, new_run_folder(topology.stem), Progress())
-    print_json(result_json(result)) if as_json else print_result(result)
-    raise SystemExit(exit_status(result))
+    present(result, as_json)
 
 
 def _given(pair: str) -> tuple[str, Any]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
+from palmette.cli.screen import exit_status, print_json, print_result, result_json
 from palmette.engine import RunResult
 
 _MARK = {"passed": "[green]✓[/]", "failed": "[red]✗[/]", "skipped": "[yellow]–[/]", "warning": "[yellow]![/]"}
+
+
+def present(result: RunResult, as_json: bool) -> NoReturn:
+    """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
+    if result.state.header is not None and result.state.header.environment == "features":
+        summary = feature_summary(result)
+        print_json(summary) if as_json else print_feature_summary(summary)
+    else:
+        print_json(result_json(result)) if as_json else print_result(result)
+    raise SystemExit(exit_status(result))
 
 
 def feature_summary(result: RunResult) -> dict[str, Any]:

@@ -216,6 +216,13 @@ class Executor:
             raise _spoilt(self._store.views / name, error) from error
 
     def _absorb(self, name: str, digest: str) -> None:
+        if name in self._setup.copied:
+            self._store.publish(name, self._recorder.state.artefacts[name].digest)
+            raise RunError(
+                f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was.",
+                f"Edit {self._setup.copied[name]} and resume.",
+                code="edit-refused",
+            )
         producer, verdict = self._wiring.producer.get(name, ""), None
         if producer and self._is_fresh(producer, self._recorder.state):
             verdict = self._invoker.recheck(producer, self._store.get(digest))

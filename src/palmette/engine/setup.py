@@ -74,6 +74,8 @@ class Setup:
     planner: Planner
     given: Mapping[str, BaseModel | JsonValue] = field(default_factory=dict)
     """Artefacts that exist before the first step."""
+    copied: Mapping[str, str] = field(default_factory=dict)
+    """Given artefacts that are copies of what only the environment reads, with the place to edit instead."""
     human: Human = field(default_factory=NoHuman)
     budget: Budget = field(default_factory=Budget)
     approve: tuple[str, ...] = ()

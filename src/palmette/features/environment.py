@@ -129,6 +129,7 @@ def open_features(arguments: dict[str, JsonValue]) -> Setup:
         actors=build_actors(topology, services),
         planner=create("planner", run.planner, services),
         given={"request": inputs.request},
+        copied={"request": f"the files that {str(run_file)!r} names"},
         human=ConsoleHuman() if run.human == "console" else NoHuman(),
         budget=Budget(steps=run.budget.steps, attempts=run.budget.attempts, seconds=run.budget.minutes * 60),
         approve=run.approve,
