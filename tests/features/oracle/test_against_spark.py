@@ -33,7 +33,9 @@ def session(warm_spark: WarmSpark) -> Iterator[Any]:
 
     spark = SparkSession.builder.remote(warm_spark.remote).getOrCreate()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
     spark.createDataFrame(ROWS.to_arrow()).createOrReplaceTempView("rows")
+    spark.conf.unset("spark.sql.timestampType")
     spark.conf.set("spark.sql.session.timeZone", ZONE)
     yield spark
     spark.stop()
@@ -74,7 +76,7 @@ def test_row_expressions(session: Any) -> None:
         for number, (answer, value) in enumerate(zip(answers, values, strict=True), 1):
             if value is not WouldFail and not alike(spark_kind, answer, value):
                 problems.append(f"{sql} on row {number}: {value!r}, Spark {answer!r}")
-    assert problems == []
+    assert not problems, "\n".join(problems)
 
 
 def test_expressions_that_fail(session: Any) -> None:
@@ -89,7 +91,7 @@ def test_expressions_that_fail(session: Any) -> None:
             except PySparkException:
                 continue
             problems.append(f"{sql} on row {number} should fail, Spark gives {got}")
-    assert problems == []
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -105,4 +107,4 @@ def test_group_expressions(session: Any, empty: bool) -> None:
         got = theirs.rows[0][f"c{index}"]
         if kind != compiled.kind or not alike(kind, got, value):
             problems.append(f"{sql}: {value!r} ({compiled.kind}), Spark {got!r} ({kind})")
-    assert problems == []
+    assert not problems, "\n".join(problems)

@@ -163,6 +163,8 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
     match names:
         case ("date", "tinyint" | "smallint" | "int"):
             return _lifted(c.DATE, left, right, lambda day, n: shifted(day, sign * n))
+        case ("date", "interval") if right.literal and right.value() % timedelta(days=1) == timedelta(0):
+            return _lifted(c.DATE, left, right, lambda day, length: shifted(day, sign * length.days))
         case ("date", "interval"):
             return _lifted(
                 c.TIMESTAMP,

@@ -10,6 +10,7 @@ import zlib
 from typing import Any
 
 from palmette.features.oracle import coercion as c
+from palmette.features.oracle.casts import java_double
 from palmette.features.oracle.coercion import BIGINT, BINARY, BOOLEAN, INT, STRING
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
@@ -187,6 +188,8 @@ def regexp_substr(text: str, pattern: str) -> str | None:
 @strict("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     """As Java's `Pattern.split`: the separator is a regular expression, trailing empty parts stay."""
+    if not text:
+        return [text]
     if not pattern:
         return list(text) if limit <= 0 else [*text[: limit - 1], text[limit - 1 :]]
     parts: list[str] = []
@@ -216,7 +219,11 @@ def levenshtein(one: str, other: str) -> int:
 
 
 class _Number(str):
-    """A JSON number as it was written."""
+    """A JSON number as Spark writes it."""
+
+
+def _shortest(text: str) -> _Number:
+    return _Number(java_double(float(text)))
 
 
 @strict("get_json_object", (STRING, STRING), STRING)
@@ -226,7 +233,7 @@ def get_json_object(text: str, path: str) -> str | None:
     if "*" in path or not path.startswith("$"):
         raise NotCovered(f"the JSON path {path!r}")
     try:
-        value = json.loads(text, parse_int=_Number, parse_float=_Number)
+        value = json.loads(text, parse_int=_Number, parse_float=_shortest)
     except ValueError:
         return None
     for name, index, quoted in steps:

@@ -158,7 +158,7 @@ def date_diff(arguments: list[Typed], scope: Scope) -> Typed:
 
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
-    """Whole units, towards zero; days and longer by the clock on the wall."""
+    """Whole units, towards zero, by the clock on the wall."""
     lengths = {
         "microsecond": 1,
         "millisecond": 1000,
@@ -167,7 +167,7 @@ def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) ->
         "hour": 3600 * 10**6,
     }
     if unit in lengths:
-        return _towards_zero((end - start) // MICROSECOND, lengths[unit])
+        return _towards_zero((wall(end, zone) - wall(start, zone)) // MICROSECOND, lengths[unit])
     one, other = wall(start, zone), wall(end, zone)
     if unit in ("day", "week"):
         return _towards_zero((other - one) // MICROSECOND, 86400 * 10**6 * (7 if unit == "week" else 1))
@@ -209,21 +209,20 @@ def next_day(day: date, name: str) -> date:
 def months_between(arguments: list[Typed], scope: Scope) -> Typed:
     exact = len(arguments) > 2 and arguments[2].value() is False
 
+    def since_midnight(at: datetime) -> int:
+        return (at - midnight(wall(at, scope.zone).date(), scope.zone)) // timedelta(seconds=1)
+
     def between(end: datetime, start: datetime) -> float:
         one, other = wall(end, scope.zone), wall(start, scope.zone)
         months = (one.year - other.year) * 12 + one.month - other.month
         ends = one.date() == last_day(one.date()) and other.date() == last_day(other.date())
         if one.day == other.day or ends:
             return float(months)
-        seconds = (one.day - other.day) * 86400 + _seconds(one) - _seconds(other)
+        seconds = (one.day - other.day) * 86400 + since_midnight(end) - since_midnight(start)
         value = months + seconds / (31 * 86400)
         return value if exact else float(Decimal(repr(value)).quantize(Decimal("1e-8"), ROUND_HALF_UP))
 
     return lift(DOUBLE, [to(item, TIMESTAMP, scope.zone) for item in arguments[:2]], between)
-
-
-def _seconds(at: datetime) -> int:
-    return at.hour * 3600 + at.minute * 60 + at.second
 
 
 def _floor_day(day: date, unit: str) -> date | None:
@@ -311,7 +310,7 @@ def unix_timestamp(arguments: list[Typed], scope: Scope) -> Typed:
     if not arguments:
         raise NotCovered("the current time")
     if arguments[0].kind.name != "string":
-        return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: micros(at) // 10**6)
+        return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(micros(at), 10**6))
     pattern = arguments[1] if len(arguments) > 1 else Typed(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
     return lift(
         BIGINT,
