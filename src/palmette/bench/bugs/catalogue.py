@@ -82,7 +82,7 @@ KINDS: tuple[Bug, ...] = (
     Bug("wrong default", "null semantics", wrong_default),
     Bug("default hides a failed join", "null semantics", missed_join),
     Bug("session time zone", "time zone", unpinned_zone),
-    Bug("wrong zone", "time zone", text_for('timeZone", ZONE', 'timeZone", "Asia/Kolkata"')),
+    Bug("wrong zone", "time zone", text_for('timeZone", ZONE', 'timeZone", "America/New_York"')),
     Bug(
         "epoch unit",
         "time zone",

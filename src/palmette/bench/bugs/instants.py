@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from palmette.bench.bugs.places import (
     Inject,
@@ -71,10 +72,12 @@ def hours_for_days(source: Source) -> str | None:
         return None
 
     def change(node: ast.expr) -> str | None:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(" DAYS"):
-            amount = int(node.value.split()[1])
-            return repr(f"INTERVAL {amount * 24} HOURS")
-        return None
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+            return None
+        match = re.fullmatch(r"F\.expr\('INTERVAL (\d+) DAYS?'\)", ast.unparse(node.right))
+        if match is None:
+            return None
+        return f"F.timestamp_micros(F.unix_micros({ast.unparse(node.left)}) - {match[1]} * 86_400_000_000)"
 
     return first_place(source, change)
 

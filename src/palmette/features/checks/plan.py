@@ -11,7 +11,7 @@ from palmette.engine.actor import Violation
 from palmette.errors import nearest
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import failure
-from palmette.features.checks.static.source import parse
+from palmette.features.checks.static.source import called, parse
 from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.spec.dfr import Table
@@ -145,13 +145,17 @@ def _conjuncts(condition: str) -> list[str]:
 
 
 def _pruned_elsewhere(table: Table, text: str, subject: Subject) -> bool:
-    """Whether the script names a partition column outside its transforms: then reading may prune already."""
+    """Whether rows are filtered by a partition column outside the transforms: then reading may prune already."""
     source = parse(text, subject.view, subject.entry)
     inside = {id(node) for node in source.transform_nodes}
     columns = {partition.column for partition in table.partitions}
+    filters = [node for node in ast.walk(source.tree) if called(node) in ("where", "filter") and id(node) not in inside]
     return any(
-        isinstance(node, ast.Constant) and node.value in columns and id(node) not in inside
-        for node in ast.walk(source.tree)
+        isinstance(item, ast.Constant) and isinstance(item.value, str) and columns & set(re.findall(r"\w+", item.value))
+        for node in filters
+        if isinstance(node, ast.Call)
+        for argument in node.args
+        for item in ast.walk(argument)
     )
 
 
