@@ -153,7 +153,7 @@ _DECIMAL: dict[str, Operation] = {
 }
 
 
-def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:  # noqa: C901 - a table of types
     names = left.kind.name, right.kind.name
     if operator == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
         return _temporal(operator, right, left, zone)
