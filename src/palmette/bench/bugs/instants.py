@@ -153,7 +153,8 @@ def tied_order(source: Source) -> str | None:
         if not ordered:
             return None
         assert isinstance(node, ast.Call)
-        return ast.unparse(ast.Call(node.func, node.args[:1], node.keywords))
+        kept = [argument for argument in node.args[1:] if "alias" in ast.unparse(argument)]
+        return ast.unparse(ast.Call(node.func, [node.args[0], *kept], node.keywords))
 
     return first_place(source, change)
 

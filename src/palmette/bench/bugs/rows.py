@@ -44,8 +44,12 @@ def missed_join(source: Source) -> str | None:
 
 
 def repeated_spine(source: Source) -> str | None:
-    """Rows of the spine that repeat are merged."""
-    return on_output(f".dropDuplicates({list(source.view.grain)!r})")(source) if source.view.spine else None
+    """Rows of the spine that repeat are merged; None where its keys forbid that any do."""
+    spine = source.view.spine
+    table = source.view.tables[spine.table] if spine else None
+    if table is None or (table.keys_enforced and set(table.keys) <= set(source.view.grain)):
+        return None
+    return on_output(f".dropDuplicates({list(source.view.grain)!r})")(source)
 
 
 def partition_columns(source: Source) -> set[str]:
