@@ -111,6 +111,8 @@ class Context:
     """The planner's words: on a re-entry they say what was wrong with the last output."""
     evidence: tuple[Violation, ...] = ()
     """The violations that implicated this actor's last output, when the planner came back to it."""
+    attempt: int = 1
+    """1-based number of this attempt in this invocation."""
     attempts: tuple[PastAttempt, ...] = ()
     """All failed attempts of this actor so far in this run, oldest first."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)

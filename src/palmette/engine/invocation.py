@@ -165,7 +165,7 @@ class Invoker:
         for number in range(1, self._setup.topology.actors[task.name].retries + 1):
             self._recorder.check_budget("attempt")
             begun = time.monotonic()
-            outcome = self._try(task, self._context(task.name, task, tuple(past)), refused)
+            outcome = self._try(task, self._context(task.name, task, tuple(past), number), refused)
             self._record_attempt(task, number, outcome, time.monotonic() - begun)
             if outcome.verdict.ok and outcome.output:
                 return Done(outcome.output, outcome.verdict)
@@ -278,7 +278,9 @@ class Invoker:
         except ValidationError as error:
             raise _misfit(name, error) from error
 
-    def _context(self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = ()) -> Context:
+    def _context(
+        self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = (), number: int = 1
+    ) -> Context:
         state = self._recorder.state
         item = "" if task is None or task.item is None else f"-{task.item}"
         workspace = self._work / f"{state.actor(name).invocations:03d}-{name}{item}"
@@ -290,6 +292,7 @@ class Invoker:
             seed=self._setup.seed,
             instruction=order.text,
             evidence=order.evidence,
+            attempt=number,
             attempts=past,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),

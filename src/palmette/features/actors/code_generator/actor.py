@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from palmette.documents import Model
-from palmette.engine.actor import TERMINATE, Attempt, BaseActor, Context, Verdict, Violation
+from palmette.engine.actor import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
 from palmette.features.checks import OWNERS, run_checks
@@ -39,14 +39,8 @@ class CodeGenerator(BaseActor):
         self.view, self.workbench = view, workbench
 
     def run(self, input: ScriptInput, context: Context) -> Attempt[Script]:
-        written = draft(self.view, input.template, input.config, input.utilities, context.attempts)
-        if written is None:
-            return Attempt(
-                None,
-                reason="The script follows from the view, so another attempt gives the same.",
-                fix=TERMINATE,
-                violations=context.attempts[-1].violations,
-            )
+        failed = context.attempts[-1] if context.attempt > 1 else None
+        written = draft(self.view, input.template, input.config, input.utilities, failed)
         conventions = input.template.conventions
         file = self.workbench.formatted(input.template.file.model_copy(update={"text": written.text}), conventions)
         return Attempt(Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix)

@@ -20,14 +20,12 @@ class Draft(NamedTuple):
 
 
 def draft(
-    view: View, template: Template, config: Config, utilities: Utilities, attempts: tuple[PastAttempt, ...]
-) -> Draft | None:
-    """The script; after a failure of its own without the repository's utilities; then None: no other is possible."""
-    if not attempts:
+    view: View, template: Template, config: Config, utilities: Utilities, failed: PastAttempt | None = None
+) -> Draft:
+    """The script; after a failure that is the script's own, without the repository's utilities."""
+    if failed is None or not utilities.chosen or not _own_fault(failed):
         return Draft(write_script(view, template, config, utilities))
-    if len(attempts) > 1 or not utilities.chosen or not _own_fault(attempts[0]):
-        return None
-    failures = "; ".join(violation.message for violation in attempts[-1].violations)
+    failures = "; ".join(violation.message for violation in failed.violations)
     names = ", ".join(utility.name for utility in utilities.chosen)
     return Draft(
         write_script(view, template, config, Utilities()),
@@ -36,5 +34,5 @@ def draft(
     )
 
 
-def _own_fault(attempt: PastAttempt) -> bool:
-    return any(OWNERS.get(violation.code) == "code_generator" for violation in attempt.violations)
+def _own_fault(failed: PastAttempt) -> bool:
+    return any(OWNERS.get(violation.code) == "code_generator" for violation in failed.violations)

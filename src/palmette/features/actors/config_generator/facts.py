@@ -64,33 +64,50 @@ def facts_of(view: View, run: Run, paths: Mapping[str, str] | None = None, outpu
         names=("view",),
         facts=(*_identity(view), *_keys_and_times(view, run), _partition(view), *location, *tables),
         sections=(_output(view, destination, location),),
-        collections=_collections(view, paths))
+        collections=_collections(view, paths),
+    )
 
 
 def _identity(view: View) -> tuple[Fact, ...]:
     return (
-        Fact(view.name, ("feature_view", "view", "view_name", "feature_view_name", "feature_group", "feature_set"),
-             ("name", "job", "job_name", "id", "title", "pipeline", "feature_table"), key="view"),
+        Fact(
+            view.name,
+            ("feature_view", "view", "view_name", "feature_view_name", "feature_group", "feature_set"),
+            ("name", "job", "job_name", "id", "title", "pipeline", "feature_table"),
+            key="view",
+        ),
         Fact(view.description or None, ("description", "summary", "doc", "purpose", "about")),
-        Fact(view.owner or None, ("owner", "maintainer", "owned_by", "responsible"),
-             ("contact", "author", "team", "squad")),
+        Fact(
+            view.owner or None,
+            ("owner", "maintainer", "owned_by", "responsible"),
+            ("contact", "author", "team", "squad"),
+        ),
     )
 
 
 def _keys_and_times(view: View, run: Run) -> tuple[Fact, ...]:
     return (
-        Fact(list(view.grain),
-             ("keys", "entity_keys", "join_keys", "grain", "primary_key", "key_columns", "group_by"),
-             ("id_columns", "index", "identifiers", "entity_columns", "unique_key", "entities", "entity")),
+        Fact(
+            list(view.grain),
+            ("keys", "entity_keys", "join_keys", "grain", "primary_key", "key_columns", "group_by"),
+            ("id_columns", "index", "identifiers", "entity_columns", "unique_key", "entities", "entity"),
+        ),
         Fact([entity.name for entity in view.spec.entities], ("entities", "entity", "entity_names")),
-        Fact(AS_OF, ("as_of_column", "cutoff_column"),
-             ("timestamp_column", "event_timestamp_column", "snapshot_column")),
+        Fact(
+            AS_OF, ("as_of_column", "cutoff_column"), ("timestamp_column", "event_timestamp_column", "snapshot_column")
+        ),
         Fact(_instant(run.interval.as_of), (), ("as_of", "cutoff", "as_of_date", "reference_date", "run_date")),
         Fact(view.zone, ("timezone", "time_zone", "zone")),
-        Fact(_windows(view), ("windows", "lookback_windows", "window_sizes", "window_days", "lookbacks"),
-             ("lookback_days",)),
-        Fact(_longest(view), ("lookback", "lookback_days", "max_window", "max_lookback_days"),
-             ("window", "window_days", "history_days", "history")),
+        Fact(
+            _windows(view),
+            ("windows", "lookback_windows", "window_sizes", "window_days", "lookbacks"),
+            ("lookback_days",),
+        ),
+        Fact(
+            _longest(view),
+            ("lookback", "lookback_days", "max_window", "max_lookback_days"),
+            ("window", "window_days", "history_days", "history"),
+        ),
         Fact(view.spine.table if view.spine else None, ("spine", "spine_table"), ("population", "base_table")),
         Fact(list(view.forbidden) or None, ("forbidden", "forbidden_columns"), ("excluded_columns", "blocked_columns")),
     )
@@ -103,42 +120,95 @@ def _partition(view: View) -> Fact:
 
 def _output(view: View, destination: Destination, location: tuple[Fact, ...]) -> Record:
     return Record(
-        names=("output", "sink", "target", "destination", "write", "store", "offline_store", "materialization",
-               "result"),
+        names=(
+            "output",
+            "sink",
+            "target",
+            "destination",
+            "write",
+            "store",
+            "offline_store",
+            "materialization",
+            "result",
+        ),
         facts=(
-            *_bare(location), _partition(view),
+            *_bare(location),
+            _partition(view),
             Fact(view.table_name, (), ("table", "table_name", "name", "id")),
             Fact(destination.format, ("format", "file_format", "storage_format"), ("type", "storage", "kind")),
-        ))
+        ),
+    )
 
 
 def _collections(view: View, paths: Mapping[str, str]) -> tuple[Collection, ...]:
     return (
         Collection(
-            ("sources", "inputs", "input_tables", "source_tables", "tables", "datasets", "input_datasets",
-             "dependencies", "upstream", "reads", "source_paths", "input_paths"),
-            {name: _source(view, table, paths.get(name)) for name, table in view.tables.items()}, ("location", "name")),
+            (
+                "sources",
+                "inputs",
+                "input_tables",
+                "source_tables",
+                "tables",
+                "datasets",
+                "input_datasets",
+                "dependencies",
+                "upstream",
+                "reads",
+                "source_paths",
+                "input_paths",
+            ),
+            {name: _source(view, table, paths.get(name)) for name, table in view.tables.items()},
+            ("location", "name"),
+        ),
         Collection(
-            ("features", "feature_columns", "feature_definitions", "feature_list", "columns", "outputs",
-             "output_columns", "schema", "fields"),
-            {feature.name: _feature(feature) for feature in view.features if not feature.internal}, ("dtype",)),
-        Collection(("entities", "entity"),
-                   {entity.name: _entity(view, entity) for entity in view.spec.entities}, ("keys",)),
-        Collection(("keys", "grain", "join_keys", "entity_keys"), {
-            key: Record(("key",), (
-                Fact(key, ("name", "key", "column")), Fact(str(kind), ("dtype", "data_type", "value_type"), ("type",))))
-            for key, kind in view.grain.items()}, ("dtype",)),
+            (
+                "features",
+                "feature_columns",
+                "feature_definitions",
+                "feature_list",
+                "columns",
+                "outputs",
+                "output_columns",
+                "schema",
+                "fields",
+            ),
+            {feature.name: _feature(feature) for feature in view.features if not feature.internal},
+            ("dtype",),
+        ),
+        Collection(
+            ("entities", "entity"), {entity.name: _entity(view, entity) for entity in view.spec.entities}, ("keys",)
+        ),
+        Collection(
+            ("keys", "grain", "join_keys", "entity_keys"),
+            {
+                key: Record(
+                    ("key",),
+                    (
+                        Fact(key, ("name", "key", "column")),
+                        Fact(str(kind), ("dtype", "data_type", "value_type"), ("type",)),
+                    ),
+                )
+                for key, kind in view.grain.items()
+            },
+            ("dtype",),
+        ),
     )
 
 
 def _entity(view: View, entity: Entity) -> Record:
-    return Record(("entity",), (
-        Fact(entity.name, ("name", "entity", "entity_name"), ("id",)),
-        Fact(list(entity.keys), ("keys", "join_keys", "key_columns", "join_key", "key"),
-             ("columns", "id_columns", "column")),
-        Fact(entity.description or None, ("description", "doc")),
-        Fact(str(view.grain[entity.keys[0]]), ("dtype", "value_type", "key_type", "data_type"), ("type",)),
-    ))
+    return Record(
+        ("entity",),
+        (
+            Fact(entity.name, ("name", "entity", "entity_name"), ("id",)),
+            Fact(
+                list(entity.keys),
+                ("keys", "join_keys", "key_columns", "join_key", "key"),
+                ("columns", "id_columns", "column"),
+            ),
+            Fact(entity.description or None, ("description", "doc")),
+            Fact(str(view.grain[entity.keys[0]]), ("dtype", "value_type", "key_type", "data_type"), ("type",)),
+        ),
+    )
 
 
 def _location(path: str | None, table: str | None, key: str, prefix: str) -> tuple[Fact, ...]:

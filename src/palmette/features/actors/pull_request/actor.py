@@ -24,9 +24,7 @@ class PullRequest(BaseActor):
     """Commits the view's files on a branch, and opens a pull request where the run file says so."""
 
     name = "pull_request"
-    description = (
-        "Commits configuration, script and tests on a branch of the repository and opens the pull request."
-    )
+    description = "Commits configuration, script and tests on a branch of the repository and opens the pull request."
     produces = "pull_request"
     Input = PullRequestInput
     Output = Delivery
@@ -46,9 +44,7 @@ class PullRequest(BaseActor):
         )
         try:
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
-            made = Made(
-                input.request, input.config, input.template, input.utilities, input.tests, input.script
-            )
+            made = Made(input.request, input.config, input.template, input.utilities, input.tests, input.script)
             words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository)
             change = Change(
                 files=files,

@@ -44,9 +44,7 @@ def output_columns(source: str) -> frozenset[str]:
     except SyntaxError:
         return frozenset()
     selects = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _attribute(node) == "select"]
-    return max(
-        (frozenset(filter(None, map(_name, node.args))) for node in selects), key=len, default=frozenset()
-    )
+    return max((frozenset(filter(None, map(_name, node.args))) for node in selects), key=len, default=frozenset())
 
 
 def _attribute(node: ast.Call) -> str:
@@ -59,11 +57,7 @@ def _name(node: ast.expr) -> str | None:
         return node.value
     if not isinstance(node, ast.Call):
         return None
-    if (
-        _attribute(node) in ("alias", "name", "col", "column")
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-    ):
+    if _attribute(node) in ("alias", "name", "col", "column") and node.args and isinstance(node.args[0], ast.Constant):
         return str(node.args[0].value)
     if isinstance(node.func, ast.Name) and node.func.id in ("col", "column") and node.args:
         return _name(node.args[0])

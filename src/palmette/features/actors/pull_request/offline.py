@@ -68,9 +68,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
 
 
 def _preview(view: View, verdict: Verdict) -> Frame | None:
-    evidence = next(
-        (item.evidence for item in verdict.measurements if item.name == SAMPLE_RUN and item.evidence), None
-    )
+    evidence = next((item.evidence for item in verdict.measurements if item.name == SAMPLE_RUN and item.evidence), None)
     if evidence is None:
         return None
     return Frame.of(view.output, [decode_row(view.output, row) for row in json.loads(evidence)])
@@ -89,9 +87,7 @@ def _backfill(view: View, run: Run, made: Made) -> tuple[tuple[str, ...], ...]:
 
 
 def _provenance(run: Run, request: Request) -> dict[str, str]:
-    digests = {
-        file.path: hashlib.sha256(file.text.encode()).hexdigest()[:12] for file in (request.fsc, request.dfr)
-    }
+    digests = {file.path: hashlib.sha256(file.text.encode()).hexdigest()[:12] for file in (request.fsc, request.dfr)}
     return {
         "specification": digests["fsc.yaml"],
         "registry": digests["dfr.yaml"],

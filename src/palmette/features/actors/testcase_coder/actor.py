@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 
 from palmette.documents import Model
 from palmette.engine.actor import (
-    TERMINATE,
     Attempt,
     BaseActor,
     Context,
@@ -48,13 +47,6 @@ class TestcaseCoder(BaseActor):
         self.view, self.workbench = view, workbench
 
     def run(self, input: Inputs, context: Context) -> Attempt[Tests]:
-        if context.attempts:
-            return Attempt(
-                None,
-                reason="The tests follow from the cases, so another attempt gives the same.",
-                fix=TERMINATE,
-                violations=context.attempts[-1].violations,
-            )
         conventions = input.template.conventions
         path = conventions.test_path.replace("{view}", self.view.name)
         text = test_file(self.view, input.cases, conventions, module_of(input.template, self.view))

@@ -20,11 +20,7 @@ def schema_text(schema: Schema) -> str:
 def row_text(schema: Schema, row: Mapping[str, Any]) -> str:
     """A row of JSON values as a dict display, without its nulls."""
     values = decode_row(schema, row)
-    items = [
-        f"{name!r}: {value_text(kind, values[name])}"
-        for name, kind in schema.items()
-        if values[name] is not None
-    ]
+    items = [f"{name!r}: {value_text(kind, values[name])}" for name, kind in schema.items() if values[name] is not None]
     return "{" + ", ".join(items) + "}"
 
 
@@ -41,15 +37,9 @@ def value_text(kind: SparkType, value: Any) -> str:
             return f"float({str(value)!r})"
         case list() if kind.element is not None:
             element = kind.element
-            return (
-                "[" + ", ".join("None" if item is None else value_text(element, item) for item in value) + "]"
-            )
+            return "[" + ", ".join("None" if item is None else value_text(element, item) for item in value) + "]"
         case dict() if kind.element is not None:
             element = kind.element
-            return (
-                "{"
-                + ", ".join(f"{name!r}: {value_text(element, item)}" for name, item in value.items())
-                + "}"
-            )
+            return "{" + ", ".join(f"{name!r}: {value_text(element, item)}" for name, item in value.items()) + "}"
         case _:
             return repr(value)

@@ -46,9 +46,7 @@ def table_schema(view: View, name: str) -> Schema:
 
 
 def _schemas(view: View) -> str:
-    tables = [
-        f"    {name!r}: {_wrapped(schema_text(table_schema(view, name)))}," for name in sorted(view.tables)
-    ]
+    tables = [f"    {name!r}: {_wrapped(schema_text(table_schema(view, name)))}," for name in sorted(view.tables)]
     return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output))}"])
 
 
@@ -68,7 +66,7 @@ _FRAMES = '''def at(text: str) -> datetime:
 
 def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
     """Columns that a row leaves out are null."""
-    names = spark.createDataFrame([], schema).columns
+    names = [column.split()[0] for column in schema.split(", ")]
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
 
 
@@ -81,8 +79,7 @@ def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> s
     fixture = conventions.fixture
     bound = signature(view, conventions, "build")
     given = [
-        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ],"
-        for name, rows in case.given.items()
+        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ]," for name, rows in case.given.items()
     ]
     columns = _compared(view, case)
     expected = f"[\n{_rows(columns, case.expect)}    ]" if case.expect else "[]"
@@ -93,8 +90,7 @@ def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> s
         textwrap.indent(_docstring(case.why), "    "),
         "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"]),
         f"    expected = {expected}",
-        f"    actual = {entry}({names})"
-        + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
+        f"    actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
         f"    assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
     ]
     return "\n".join(lines)

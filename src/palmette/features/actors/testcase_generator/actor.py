@@ -29,9 +29,7 @@ class TestcaseGenerator(BaseActor):
     __test__ = False
 
     name = "testcase_generator"
-    description = (
-        "Writes at most ten test cases that cover paths and boundaries, with expectations from the oracle."
-    )
+    description = "Writes at most ten test cases that cover paths and boundaries, with expectations from the oracle."
     produces = "cases"
     Input = Inputs
     Output = TestCases
@@ -42,13 +40,6 @@ class TestcaseGenerator(BaseActor):
         self.suite = lru_cache(maxsize=1)(lambda: Suite(view, seed))
 
     def run(self, input: Inputs, context: Context) -> Attempt[TestCases]:
-        if context.attempts:
-            return Attempt(
-                None,
-                reason="The cases follow from the view, so another attempt gives the same.",
-                fix=TERMINATE,
-                violations=context.attempts[-1].violations,
-            )
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
         if not cases:
@@ -80,9 +71,7 @@ class TestcaseGenerator(BaseActor):
         violations = [*self._count(output), *self._expectations(output)]
         told = self.suite().told(output.cases)
         possible = frozenset[str]().union(*(candidate.tells for candidate in self.suite().candidates))
-        edges = [
-            other.what for other in self.suite().deviants if other.is_boundary and other.what in possible
-        ]
+        edges = [other.what for other in self.suite().deviants if other.is_boundary and other.what in possible]
         violations += [
             Violation(
                 code="boundary-not-covered",
@@ -144,9 +133,7 @@ class TestcaseGenerator(BaseActor):
     def _features(self, output: TestCases, possible: frozenset[str]) -> list[Violation]:
         found = []
         for feature in self.view.features:
-            values = [
-                row[feature.name] for case in output.cases for row in case.expect if feature.name in row
-            ]
+            values = [row[feature.name] for case in output.cases for row in case.expect if feature.name in row]
             default = None if feature.default is None else encode(feature.dtype, feature.default)
             seen = {"default" if value in (None, default) else "value" for value in values}
             found += [

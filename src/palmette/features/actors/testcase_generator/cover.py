@@ -127,8 +127,7 @@ def _entities(studio: Studio, part: Part) -> set[Key]:
                 (
                     column.name
                     for column in studio.view.tables[name].columns
-                    if studio.keys.link(studio.view.tables[name], column.name)
-                    == studio.keys.links[Place(GRAIN, key)]
+                    if studio.keys.link(studio.view.tables[name], column.name) == studio.keys.links[Place(GRAIN, key)]
                 ),
                 None,
             )
@@ -151,9 +150,7 @@ def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> lis
     """The fewest candidates that together tell everything that any of them tells; `survivors` several times over."""
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
-    wanted = Counter(
-        {what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything}
-    )
+    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
     chosen: list[Candidate] = []
     left = list(candidates)
     while left and +wanted:

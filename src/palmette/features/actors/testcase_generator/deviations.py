@@ -87,9 +87,7 @@ def _times(view: View) -> Iterator[Deviant]:
         if names:
             yield Deviant(reading.what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
     if view.zone != "UTC":
-        yield Deviant(
-            "days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC")
-        )
+        yield Deviant("days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC"))
     for table in view.tables.values():
         if table.available_time is not None:
             early = table.model_copy(update={"available_time": None})
@@ -264,9 +262,7 @@ def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
         case fsc.ReplaceStep():
             for old in step.replace.values:
                 rest = {key: value for key, value in step.replace.values.items() if key != old}
-                kept = (
-                    step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),
-                )
+                kept = (step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),)
                 yield f"{old!r} in {step.replace.column} stays", kept if rest else ()
         case fsc.CategoriseStep():
             yield from _categories(step)

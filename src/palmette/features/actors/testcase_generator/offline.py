@@ -61,9 +61,7 @@ class Suite:
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
         """The author's examples, and what they leave untested; at most `MOST`."""
-        examples = [
-            case for test in self.view.tests[: MOST - 2] if (case := example(self.view, test)) is not None
-        ]
+        examples = [case for test in self.view.tests[: MOST - 2] if (case := example(self.view, test)) is not None]
         told = self.told(examples)
         chosen = [candidate for candidate in cover(self.candidates, survivors)]
         groups = _grouped(chosen, MOST - len(examples))
@@ -100,8 +98,7 @@ class Suite:
         frames = self.studio.frames(rows, cutoff)
         as_of = None if self.view.cutoff == "spine" else cutoff
         return all(
-            (wrong := other.output(frames, as_of)) is not None
-            and different(self.view, right, wrong, other.features)
+            (wrong := other.output(frames, as_of)) is not None and different(self.view, right, wrong, other.features)
             for other in others
         )
 
@@ -117,11 +114,7 @@ class Suite:
                 continue
             for other in self.deviants:
                 wrong = other.output(frames, as_of)
-                if (
-                    other.what not in found
-                    and wrong is not None
-                    and different(self.view, right, wrong, other.features)
-                ):
+                if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
                     found.add(other.what)
         return found
 
