@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from palmette.features.actors.testcase_generator.readings import READINGS
@@ -59,9 +59,25 @@ def needed(view: View, names: tuple[str, ...]) -> set[str]:
     return found
 
 
+def populating(view: View) -> tuple[str, ...]:
+    """Without a spine: for each source that brings rows, the feature with the longest window over it."""
+    if view.spine is not None:
+        return ()
+    longest: dict[str, tuple[timedelta, str]] = {}
+    for feature in view.features:
+        aggregate = feature.computation
+        if isinstance(aggregate, fsc.Aggregate | fsc.Expression) and set(aggregate.by or ()) == set(view.grain):
+            length = aggregate.window.timedelta or timedelta.max
+            if view.source(aggregate.source).is_event:
+                longest[aggregate.source] = max(
+                    longest.get(aggregate.source, (length, feature.name)), (length, feature.name)
+                )
+    return tuple(name for _, name in longest.values())
+
+
 def narrowed(view: View, names: tuple[str, ...]) -> View:
-    """The view with these features alone (and what they are derived from)."""
-    keep = needed(view, names)
+    """The view with these features alone, what they are derived from, and what its rows come from."""
+    keep = needed(view, (*names, *populating(view)))
     hidden = {feature.name for feature in view.features if feature.name not in keep}
     return replace(
         view,
