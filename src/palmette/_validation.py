@@ -65,9 +65,7 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
             continue
         chosen = next((entry for entry in items if entry not in wrong_type), items[0])
         problem = (
-            _wrong_type([entry[0] for entry in items])
-            if chosen in wrong_type
-            else _describe(chosen[0], chosen[1])
+            _wrong_type([entry[0] for entry in items]) if chosen in wrong_type else _describe(chosen[0], chosen[1])
         )
         field = spell(path)
         problems.append(
@@ -178,9 +176,7 @@ def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
     remedy = f"Write {' or '.join(expected)}."
     if "text" in expected and isinstance(value, int | float):
         remedy = f"Put it in quotes: '{_shown(value)}'."
-    return Problem(
-        "wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value)
-    )
+    return Problem("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
 
 
 def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
@@ -219,15 +215,11 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
                 value=shown,
             )
         case "string_pattern_mismatch":
-            return Problem(
-                "invalid-value", f"{value!r} does not have the form {context.get('pattern')}.", value=shown
-            )
+            return Problem("invalid-value", f"{value!r} does not have the form {context.get('pattern')}.", value=shown)
         case "too_short" | "string_too_short":
             return Problem("empty-value", f"{key!r} must not be empty.", "Give at least one.", value=shown)
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
-            return Problem(
-                "out-of-range", f"{_spoken(value)} is out of range: {_lower(item['msg'])}.", value=shown
-            )
+            return Problem("out-of-range", f"{_spoken(value)} is out of range: {_lower(item['msg'])}.", value=shown)
         case "timezone_aware":
             return Problem(
                 "missing-offset",
@@ -237,9 +229,7 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             )
         case "value_error":
             reason = context.get("error")
-            return Problem(
-                "invalid-value", f"{reason}.", value=shown, nearest=getattr(reason, "nearest", None)
-            )
+            return Problem("invalid-value", f"{reason}.", value=shown, nearest=getattr(reason, "nearest", None))
     return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", value=shown)
 
 

@@ -124,9 +124,7 @@ def parse_yaml(text: str) -> Parsed:
         ]
     )
     if node is None:
-        result.problems.append(
-            Problem("empty-file", "The file is empty.", "Write the document, or name another file.")
-        )
+        result.problems.append(Problem("empty-file", "The file is empty.", "Write the document, or name another file."))
         return result
     builder = _Builder(result)
     try:

@@ -44,11 +44,7 @@ class Located(Generic[M]):
     def line(self, field: str) -> int | None:
         """Line of a field such as `features[2].aggregate.of`, or of the nearest written one around it."""
         while field and field not in self.lines:
-            field = (
-                re.sub(r"(\.[^.\[\]]+|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field)
-                if field[-1] != "."
-                else field[:-1]
-            )
+            field = re.sub(r"(\.[^.\[\]]+|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field) if field[-1] != "." else field[:-1]
         return self.lines.get(field)
 
     def problem(
@@ -122,9 +118,7 @@ def read_text(path: Path) -> str:
     """The text of a UTF-8 file of bounded size, without a byte order mark; InputError for anything else."""
     try:
         if path.is_dir():
-            raise _refusal(
-                path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it."
-            )
+            raise _refusal(path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it.")
         if not path.exists():
             raise _missing(path)
         if path.stat().st_size > MAX_BYTES:
@@ -189,9 +183,5 @@ def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
 
 def _kind(value: object) -> str:
     return (
-        "a list"
-        if isinstance(value, list)
-        else "empty"
-        if value is None
-        else f"the single value {str(value)[:60]!r}"
+        "a list" if isinstance(value, list) else "empty" if value is None else f"the single value {str(value)[:60]!r}"
     )

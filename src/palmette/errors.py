@@ -120,7 +120,7 @@ class DeliveryError(PalmetteError):
     exit_code = 5
 
 
-class RunStopped(PalmetteError):
+class RunStopped(PalmetteError):  # noqa: N818 - not a mistake: the run ended in order
     """The run ended cleanly, short of its goal: a budget was reached or a person is needed."""
 
     exit_code = 6

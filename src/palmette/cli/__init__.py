@@ -37,9 +37,7 @@ COMMANDS = {
     "runs": _Command("palmette.cli.runs:runs", "List the runs."),
     "show": _Command("palmette.cli.show:show", "Show the steps, failures, artefacts and times of a run."),
     "resume": _Command("palmette.cli.resume:resume", "Go on with a run, after editing its artefacts or not."),
-    "doctor": _Command(
-        "palmette.cli.doctor:doctor", "Say what is installed, what is missing, and how to get it."
-    ),
+    "doctor": _Command("palmette.cli.doctor:doctor", "Say what is installed, what is missing, and how to get it."),
 }
 
 
@@ -53,9 +51,7 @@ class _Commands(click.Group):
         known = self.list_commands(ctx)
         if cmd_name not in known:
             hint = nearest(cmd_name, known)
-            raise click.UsageError(
-                f"There is no command {cmd_name!r}.{f' Did you mean {hint!r}?' if hint else ''}"
-            )
+            raise click.UsageError(f"There is no command {cmd_name!r}.{f' Did you mean {hint!r}?' if hint else ''}")
         module, _, attribute = COMMANDS[cmd_name].place.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
@@ -131,9 +127,7 @@ def _report_usage(error: click.ClickException, as_json: bool) -> None:
 
 
 def _bug(error: Exception) -> DeveloperError:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="palmette-", suffix=".trace", delete=False, encoding="utf-8"
-    ) as file:
+    with tempfile.NamedTemporaryFile("w", prefix="palmette-", suffix=".trace", delete=False, encoding="utf-8") as file:
         file.write(traceback.format_exc())
     return DeveloperError(
         f"palmette itself failed: {type(error).__name__}: {error}.",

@@ -26,9 +26,7 @@ from palmette.errors import InputError, Problem
     metavar="NAME=VALUE",
     help="A given artefact: JSON, text, or @FILE (.json is read as JSON, anything else as text).",
 )
-@click.option(
-    "--planner", default="offline", show_default=True, help="Registered name, or `package.module:Class`."
-)
+@click.option("--planner", default="offline", show_default=True, help="Registered name, or `package.module:Class`.")
 @click.option("--human/--no-human", default=False, help="Whether questions are asked on the terminal.")
 @click.option("--seed", default=0, show_default=True)
 @json_option

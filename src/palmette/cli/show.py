@@ -81,8 +81,7 @@ def show(run: str, evidence: bool, as_json: bool) -> None:
         return
     reason = state.ended.reason if state.ended else ""
     click.echo(
-        f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}"
-        f"{f': {reason}' if reason else ''}"
+        f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{f': {reason}' if reason else ''}"
     )
     click.echo(
         f"started {summary.started:%Y-%m-%d %H:%M:%S}, worked {duration(state.spent.seconds)}, "

@@ -23,12 +23,7 @@ def present(result: RunResult, as_json: bool) -> NoReturn:
 def feature_summary(result: RunResult) -> dict[str, Any]:
     """Everything that the screen says, as JSON data."""
     state = result.state
-    checks = [
-        measurement.model_dump()
-        for actor in state.actors.values()
-        if actor.verdict
-        for measurement in actor.verdict.measurements
-    ]
+    checks = [measurement.model_dump() for actor in state.actors.values() for measurement in actor.measurements]
     failures = [
         violation.model_dump()
         for actor in state.actors.values()

@@ -34,9 +34,7 @@ def check(file: Path, as_json: bool) -> None:
 @topology.command(name="draw")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing.")
 def draw_command(file: Path, form: Form, output: Path | None) -> None:
     """Draw the topology FILE."""
     picture = draw(load_topology(file), form)

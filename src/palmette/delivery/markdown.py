@@ -54,6 +54,4 @@ def items(lines: Iterable[str]) -> str:
 
 def sections(parts: Iterable[tuple[str, str]]) -> str:
     """Second-level sections; empty ones are left out."""
-    return (
-        "\n\n".join(f"## {title}\n\n{content.strip()}" for title, content in parts if content.strip()) + "\n"
-    )
+    return "\n\n".join(f"## {title}\n\n{content.strip()}" for title, content in parts if content.strip()) + "\n"

@@ -42,11 +42,7 @@ def _objection(path: str, globs: tuple[str, ...], root: Path) -> str:
         return "is not a plain path: no '..', '.' or empty parts"
     if any(part.casefold().rstrip(". ") in (".git", "git~1") for part in pure.parts):
         return "is inside git's own folder"
-    links = [
-        place
-        for place in (pure, *pure.parents)
-        if (root / place).is_symlink() and place != PurePosixPath(".")
-    ]
+    links = [place for place in (pure, *pure.parents) if (root / place).is_symlink() and place != PurePosixPath(".")]
     if links:
         return f"leads through the symbolic link {str(links[-1])!r}"
     if (root / pure).is_dir():

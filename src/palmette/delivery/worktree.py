@@ -155,28 +155,18 @@ def _problem(
 ) -> InputError:
     text = str(value)
     return InputError(
-        [
-            Problem(
-                code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known)
-            )
-        ]
+        [Problem(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]
     )
 
 
 def prefix_of(repository: Path) -> str:
     """Where `repository` lies inside its git repository; InputError when it is in none."""
     if not repository.is_dir():
-        raise _problem(
-            "no-such-folder", "there is no such folder", repository, "Give the path of a git checkout."
-        )
+        raise _problem("no-such-folder", "there is no such folder", repository, "Give the path of a git checkout.")
     git = Git(repository)
     bare = git.attempt("rev-parse", "--is-bare-repository")
     if bare.code != 0:
-        why = (
-            "git does not trust its owner"
-            if "dubious ownership" in bare.err
-            else "this is not a git repository"
-        )
+        why = "git does not trust its owner" if "dubious ownership" in bare.err else "this is not a git repository"
         raise _problem(
             "not-a-repository",
             why,
@@ -205,9 +195,7 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
             return base, found.out.strip()
     branches = git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
     if not branches:
-        raise _problem(
-            "no-commits", "the repository has no commit yet", git.folder, "Commit something first."
-        )
+        raise _problem("no-commits", "the repository has no commit yet", git.folder, "Commit something first.")
     raise _problem(
         "unknown-branch",
         f"there is no such branch; there are {', '.join(branches[:10])}",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from palmette.documents import Model
-from palmette.engine.actor import Verdict, Violation
+from palmette.engine.actor import Measurement, Verdict, Violation
 
 
 class Spend(Model):
@@ -99,6 +99,8 @@ class AttemptFailed(Model):
     reason: str
     fix: str
     violations: tuple[Violation, ...]
+    measurements: tuple[Measurement, ...] = ()
+    """What was measured on the output that was refused."""
     output: str | None = None
     """Digest of the output that was refused."""
     seconds: float

@@ -201,6 +201,7 @@ class Invoker:
                     reason=attempt.reason,
                     fix=attempt.fix,
                     violations=verdict.violations,
+                    measurements=verdict.measurements,
                     output=outcome.output,
                     seconds=seconds,
                     spend=spend,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from palmette.engine import events as e
-from palmette.engine.actor import PastAttempt, Verdict, Violation
+from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
 
 Status = Literal["idle", "running", "succeeded", "failed"]
 
@@ -64,6 +64,8 @@ class ActorState:
     failure: Failure | None = None
     attempts: tuple[PastAttempt, ...] = ()
     """All failed ones of the run, oldest first."""
+    measurements: tuple[Measurement, ...] = ()
+    """Of the last attempt whose output was measured."""
     refused: str | None = None
     """Digest of the output that did not meet the criterion in the last attempt."""
     done: Mapping[str, Done] = field(default_factory=dict)
@@ -246,7 +248,11 @@ def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
     actor = state.actor(event.actor)
     past = PastAttempt(number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations)
     actor = replace(
-        actor, attempts=(*actor.attempts, past), refused=event.output, seconds=actor.seconds + event.seconds
+        actor,
+        attempts=(*actor.attempts, past),
+        measurements=event.measurements or actor.measurements,
+        refused=event.output,
+        seconds=actor.seconds + event.seconds,
     )
     return _spent(_update(state, event.actor, actor), event.spend)
 
@@ -264,6 +270,7 @@ def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
         key=event.key,
         inputs=event.inputs,
         verdict=event.verdict,
+        measurements=event.verdict.measurements,
         failure=None,
     )
     return replace(_carried_out(_update(state, event.actor, actor), event.actor), position=event.actor)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from palmette.documents import Model
 from palmette.engine.actor import TextFile
 
-Need = Literal[
-    "read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"
-]
+Need = Literal["read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"]
 """What a feature script may take from the repository instead of writing it itself.
 
 read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;
@@ -84,7 +84,7 @@ class Config(Model):
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
-    places: dict[str, tuple[str | int, ...]] = {}
+    places: dict[str, tuple[str | int, ...]] = Field(default_factory=dict)
     """The same facts to their keys in the document, from its top."""
 
 

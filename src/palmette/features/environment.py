@@ -92,9 +92,7 @@ def open_features(arguments: dict[str, JsonValue]) -> Setup:
     assert isinstance(answers, dict)
     run_file = Path(str(arguments["run_file"]))
     inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
-    changes = {
-        name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None
-    }
+    changes = {name: arguments[name] for name in ("planner", "human", "seed") if arguments.get(name) is not None}
     run = inputs.run.model_copy(update=changes)
     folder = tempfile.TemporaryDirectory(prefix="palmette-base-")
     base = export_base(inputs.repository, run.repository.base, Path(folder.name) / "base")

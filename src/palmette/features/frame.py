@@ -57,9 +57,7 @@ class Frame:
             else _plain(table.column(i), field.type)
             for i, field in enumerate(table.schema)
         ]
-        return cls(
-            schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True))
-        )
+        return cls(schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True)))
 
 
 def _plain(column: Any, kind: Any) -> list[Any]:
@@ -68,9 +66,7 @@ def _plain(column: Any, kind: Any) -> list[Any]:
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"))
     values = column.to_pylist()
-    return (
-        [dict(value) if value is not None else None for value in values] if pa.types.is_map(kind) else values
-    )
+    return [dict(value) if value is not None else None for value in values] if pa.types.is_map(kind) else values
 
 
 _ARROW = {

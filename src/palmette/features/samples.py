@@ -56,9 +56,7 @@ def _arrow(sample: Sample) -> pa.Table:
     files = (
         [sample.path]
         if sample.path.is_file()
-        else sorted(
-            file for file in sample.path.rglob("*") if file.is_file() and not file.name.startswith(("_", "."))
-        )
+        else sorted(file for file in sample.path.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")))
     )
     match sample.table.format:
         case "csv":

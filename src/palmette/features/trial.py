@@ -1,4 +1,4 @@
-"""The trial: the script run as it will be in production, on the sample data, writing real files that are read back here."""
+"""The trial: the script run as in production, on the sample data, writing real files that are read back here."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from palmette.engine.actor import Measurement, Violation
+from palmette.features.actors.pull_request.body import personal_columns
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame, arrow_type
@@ -98,7 +99,7 @@ class Trial:
             code="script-failed",
             subject=script.file.path,
             evidence=result.trace[-3000:],
-            message=f"{script.file.path} {' '.join(argv)} failed on the sample data: {result.error or 'no reason given'}",
+            message=f"{script.file.path} {' '.join(argv)} failed on the sample: {result.error or 'no reason given'}",
         )
 
     def _read(
@@ -150,7 +151,8 @@ class Trial:
 
     def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()
-        preview = json.dumps([encode_row(self.view.output, row) for row in rows]) if rows else ""
+        shown = {name: kind for name, kind in self.view.output.items() if name not in personal_columns(self.view)}
+        preview = json.dumps([encode_row(shown, row) for row in rows]) if rows else ""
         measurement = Measurement(
             name="sample run",
             status="failed" if violations else "passed",

@@ -1,4 +1,4 @@
-"""What the actors of a feature run work with: the team's code at the base commit, the sandbox, warm Spark, sample data."""
+"""What the actors of a feature run work with: the team's code at the base commit, sandbox, warm Spark, samples."""
 
 from __future__ import annotations
 

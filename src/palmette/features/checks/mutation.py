@@ -71,20 +71,21 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, str]
     """
     if not alive:
         return {}
-    cases = [Case(item.name, item.frames, item.as_of) for item in scenarios(subject.view, seed=subject.seed)]
-    original = _outputs(subject, subject.script, cases)
-    changes = {}
+    found = scenarios(subject.view, seed=subject.seed)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        files: list[Path | None] = [None]
         for number, mutant in enumerate(alive):
-            file = Path(folder) / f"mutant_{number}.py"
-            file.write_text(mutant.text, encoding="utf-8")
-            outputs = zip(original, _outputs(subject, file, cases), strict=True)
-            changes[mutant.name] = next((text for pair in outputs if (text := _change(subject, *pair))), "")
-    return changes
-
-
-def _outputs(subject: Subject, script: Path, cases: Sequence[Case]) -> list[CaseResult]:
-    return subject.harness.execute(script, subject.entry, cases, root=subject.root, python_path=subject.python_path)
+            files.append(Path(folder) / f"mutant_{number}.py")
+            (Path(folder) / f"mutant_{number}.py").write_text(mutant.text, encoding="utf-8")
+        cases = [Case(item.name, item.frames, item.as_of, script=file) for file in files for item in found]
+        results = subject.harness.execute(
+            subject.script, subject.entry, cases, root=subject.root, python_path=subject.python_path
+        )
+    outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
+    return {
+        mutant.name: next((text for pair in zip(outputs[0], own, strict=True) if (text := _change(subject, *pair))), "")
+        for mutant, own in zip(alive, outputs[1:], strict=True)
+    }
 
 
 def _change(subject: Subject, original: CaseResult, changed: CaseResult) -> str:

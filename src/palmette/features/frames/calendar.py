@@ -50,11 +50,7 @@ def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
 def clock_changes(zone: ZoneInfo) -> list[date]:
     """Days of the year that do not have 24 hours."""
     days = [date(YEAR, 1, 1) + timedelta(days=i) for i in range(366)]
-    return [
-        day
-        for day in days
-        if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)
-    ]
+    return [day for day in days if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
 
 
 def resolution(column: Column) -> timedelta:

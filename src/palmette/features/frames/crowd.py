@@ -25,16 +25,12 @@ def crowd(scene: Scene) -> None:
                 rows[name] += _states(scene, table, Entity(number))
     links = sorted(set(studio.keys.links.values()))
     for table in studio.events():
-        reach = max(
-            (window.timedelta or 120 * DAY for window in windows_of(studio.view, table)), default=30 * DAY
-        )
+        reach = max((window.timedelta or 120 * DAY for window in windows_of(studio.view, table)), default=30 * DAY)
         for _ in range(EVENTS):
             entity = Entity(0, {link: studio.random.randrange(ENTITIES) for link in links})
             late = studio.random.choice([timedelta(0), timedelta(0), HOUR, 3 * DAY])
             at = scene.cutoff - _distance(scene, reach)
-            values = studio.random.choice(
-                [studio.wild(table), *(each.values[table.name] for each in scene.exemplars)]
-            )
+            values = studio.random.choice([studio.wild(table), *(each.values[table.name] for each in scene.exemplars)])
             rows[table.name].append(studio.row(table, entity, values, at, available=at + late))
     scene.add("crowd", "random events", rows)
 
@@ -52,14 +48,10 @@ def _states(scene: Scene, table: Table, entity: Entity) -> list[Row]:
     if table == studio.spine:
         links = sorted(set(studio.keys.links.values()))
         pairs = [
-            Entity(entity.number, {link: studio.random.randrange(ENTITIES + 1) for link in links})
-            for _ in range(5)
+            Entity(entity.number, {link: studio.random.randrange(ENTITIES + 1) for link in links}) for _ in range(5)
         ]
         apart = DAY if studio.view.cutoff == "spine" else timedelta(0)
-        return [
-            studio.row(table, pair, studio.wild(table), scene.cutoff - i * apart)
-            for i, pair in enumerate(pairs)
-        ]
+        return [studio.row(table, pair, studio.wild(table), scene.cutoff - i * apart) for i, pair in enumerate(pairs)]
     if table.kind == "dimension":
         return [studio.row(table, entity, studio.wild(table), scene.cutoff - LONG_AGO)]
     begins = [scene.cutoff - days * DAY for days in (90, 30, 10, 2)]

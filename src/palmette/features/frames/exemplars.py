@@ -106,8 +106,7 @@ def prune(studio: Studio, cutoff: datetime) -> None:
     """Takes values that make Spark fail (a cast of text that is no number, say) out of the palettes."""
     for table in studio.view.tables.values():
         usual = {
-            column.name: next(iter(studio.palettes[table.name, column.name]), None)
-            for column in studio.free(table)
+            column.name: next(iter(studio.palettes[table.name, column.name]), None) for column in studio.free(table)
         }
         for column in studio.free(table):
             values = studio.palettes[table.name, column.name]
@@ -116,9 +115,7 @@ def prune(studio: Studio, cutoff: datetime) -> None:
             ):
                 continue
             studio.palettes[table.name, column.name] = [
-                value
-                for value in values
-                if not _fails(studio, table, [{**usual, column.name: value}], cutoff)
+                value for value in values if not _fails(studio, table, [{**usual, column.name: value}], cutoff)
             ]
             usual[column.name] = next(iter(studio.palettes[table.name, column.name]), None)
 

@@ -55,11 +55,7 @@ def _typed(kind: SparkType, value: Literal) -> Any:
             case "boolean":
                 return value if isinstance(value, bool) else None
             case "decimal":
-                return (
-                    None
-                    if isinstance(value, bool)
-                    else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
-                )
+                return None if isinstance(value, bool) else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
             case "float" | "double":
                 return None if isinstance(value, bool) else float(value)
             case "date":
@@ -147,9 +143,7 @@ def _documents(paths: list[str], words: list[str]) -> list[str]:
 
 
 def _like_examples(pattern: str) -> list[str]:
-    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [
-        pattern.strip("%_")[:-1]
-    ]
+    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [pattern.strip("%_")[:-1]]
 
 
 def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
@@ -167,9 +161,9 @@ def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
             whole = min(kind.precision - kind.scale, 7)
             large = Decimal(10) ** whole - 1
             cent = Decimal(1).scaleb(-kind.scale)
-            return [
-                value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)
-            ] + [cent]
+            return [value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)] + [
+                cent
+            ]
         case "date":
             return list(_DAYS)
         case "timestamp":

@@ -36,9 +36,7 @@ def boundaries(scene: Scene) -> None:
         for exemplar in relevant(scene, table):
             for instant in (*_edges(scene, table), *_late(scene, table)):
                 entity = scene.entity()
-                row = studio.row(
-                    table, entity, exemplar.values[table.name], instant.at, available=instant.available
-                )
+                row = studio.row(table, entity, exemplar.values[table.name], instant.at, available=instant.available)
                 theme = f"{table.name}_{'known_late' if instant.available else 'at_the_edges'}"
                 scene.case(exemplar, table, entity, [row], (theme, f"{table.name} {instant.note}"))
     _more_cutoffs(scene)
@@ -101,9 +99,7 @@ def _more_cutoffs(scene: Scene) -> None:
         for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
             entity = scene.entity()
             rows = {name: list(each) for name, each in exemplar.rows(studio, entity, scene.cutoff).items()}
-            rows[spine.name].append(
-                studio.row(spine, entity, exemplar.values[spine.name], scene.cutoff + later)
-            )
+            rows[spine.name].append(studio.row(spine, entity, exemplar.values[spine.name], scene.cutoff + later))
             scene.add("several_cut_offs", "one entity with several cut-offs", rows)
 
 
@@ -165,18 +161,12 @@ def _strangers(scene: Scene) -> None:
     """Rows in which one key belongs to somebody else."""
     exemplar, keys = scene.exemplars[0], scene.studio.keys
     for table in scene.studio.view.tables.values():
-        links = {
-            column.name: link
-            for column in table.columns
-            if (link := keys.link(table, column.name)) is not None
-        }
+        links = {column.name: link for column in table.columns if (link := keys.link(table, column.name)) is not None}
         for name, link in links.items():
             entity = scene.entity()
             stranger = Entity(entity.number, {link: entity.number + 1000})
             rows = exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name])
-            rows[table.name] = [
-                usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)
-            ]
+            rows[table.name] = [usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)]
             scene.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
 
@@ -195,23 +185,17 @@ def repeats(scene: Scene) -> None:
                 for order in (palette, palette[::-1], [*palette, *palette], [*palette[:2], *palette[:3]]):
                     entity = scene.entity()
                     rows = [
-                        studio.row(
-                            table, entity, {**plain, column.name: value}, scene.cutoff - (2 + i // 2) * HOUR
-                        )
+                        studio.row(table, entity, {**plain, column.name: value}, scene.cutoff - (2 + i // 2) * HOUR)
                         for i, value in enumerate(order)
                     ]
                     scene.case(exemplar, table, entity, rows, (about, f"{column.name} that repeats or ties"))
             if not table.keys_enforced:
                 entity = scene.entity()
-                scene.case(
-                    exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows")
-                )
+                scene.case(exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows"))
     spine = studio.spine
     if spine is not None and not spine.keys_enforced:
         rows = list(scene.parts[0].rows[spine.name]) if scene.parts else []
-        scene.add(
-            "repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]}
-        )
+        scene.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
 
 
 def _twice(scene: Scene, table: Table, entity: Entity, given: Mapping[str, Any]) -> list[Row]:
@@ -283,9 +267,7 @@ def histories(scene: Scene) -> None:
                 ):
                     entity = scene.entity()
                     rows = [
-                        studio.row(
-                            table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap
-                        )
+                        studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap)
                         for i in range(3)
                     ]
                     scene.case(exemplar, table, entity, rows, (about, f"{table.name} {note} {length} apart"))

@@ -159,9 +159,7 @@ class Studio:
         frames = {}
         for name, table in self.view.tables.items():
             schema = {column.name: column.type.parsed for column in table.columns}
-            kept = self._unique(
-                table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)]
-            )
+            kept = self._unique(table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)])
             frames[name] = Frame.of(schema, kept)
         return frames
 
@@ -175,11 +173,7 @@ class Studio:
     def _unique(self, table: Table, rows: list[Row]) -> list[Row]:
         names = [
             *table.keys,
-            *(
-                name
-                for name in (table.event_time, table.valid_from)
-                if name and table.kind in ("snapshot", "scd2")
-            ),
+            *(name for name in (table.event_time, table.valid_from) if name and table.kind in ("snapshot", "scd2")),
         ]
         if table.kind == "event" and not table.keys_enforced:
             return rows

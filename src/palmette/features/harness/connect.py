@@ -171,6 +171,7 @@ def _item(case: Case) -> dict[str, Any]:
         "as_of": case.as_of.isoformat() if case.as_of else None,
         "session_zone": case.session_zone,
         "partitions": case.partitions,
+        "script": str(case.script.resolve()) if case.script else None,
     }
 
 

@@ -29,6 +29,8 @@ class Case:
     session_zone: str = "UTC"
     partitions: int = 1
     """Number of partitions that every input frame is spread over."""
+    script: Path | None = None
+    """Called instead of the script at hand: a variant of it, with the same entry function."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,29 @@ class CaseResult:
 class ScriptHarness(Protocol):
     """Runs scripts; one warm Spark behind it."""
 
-    def execute(self, script: Path, entry: str, cases: Sequence[Case], *, root: Path,
-                python_path: Sequence[Path] = (), plans: bool = False) -> list[CaseResult]:
+    def execute(
+        self,
+        script: Path,
+        entry: str,
+        cases: Sequence[Case],
+        *,
+        root: Path,
+        python_path: Sequence[Path] = (),
+        plans: bool = False,
+    ) -> list[CaseResult]:
         """Calls `entry` of `script` once per case, in order; never raises for what the script does."""
         ...
 
-    def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, *, root: Path,
-                  python_path: Sequence[Path] = (), stop_at_first: bool = True) -> dict[str, SuiteResult]:
+    def run_tests(
+        self,
+        tests: Path,
+        variants: Mapping[str, str],
+        script: Path,
+        *,
+        root: Path,
+        python_path: Sequence[Path] = (),
+        stop_at_first: bool = True,
+    ) -> dict[str, SuiteResult]:
         """Runs the test file against each variant of the script's text (by name), in one warm process."""
         ...
 

@@ -52,8 +52,7 @@ def _is_excluded(source: Source, node: ast.expr) -> bool:
             isinstance(item, ast.Call)
             and isinstance(item.func, ast.Attribute)
             and (
-                item.func.attr
-                in ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
+                item.func.attr in ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
                 or ast.unparse(item.func).endswith("conf.set")
             )
         ):

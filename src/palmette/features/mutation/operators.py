@@ -148,11 +148,7 @@ def _with_func(node: ast.Call, func: ast.expr) -> str:
 
 def dropped_calls(source: Source, node: ast.AST) -> Iterator[str]:
     """Without a filter, a distinct, a cast, a fill of nulls."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and not is_spark_function(source, node)
-    ):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not is_spark_function(source, node):
         name = node.func.attr
         if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (
             name == "otherwise" and node.args
@@ -181,9 +177,7 @@ def conditions(source: Source, node: ast.AST) -> Iterator[str]:
     ):
         always = ast.Call(node.func, [ast.parse("F.lit(True)", mode="eval").body, node.args[1]], [])
         if isinstance(node.func, ast.Attribute):
-            always.args[0] = ast.Call(
-                ast.Attribute(node.func.value, "lit", ast.Load()), [ast.Constant(True)], []
-            )
+            always.args[0] = ast.Call(ast.Attribute(node.func.value, "lit", ast.Load()), [ast.Constant(True)], [])
         yield ast.unparse(always)
 
 
@@ -216,11 +210,7 @@ def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
 
 def grouping_keys(_source: Source, node: ast.AST) -> Iterator[str]:
     """A group or a window without one of its keys."""
-    if (
-        isinstance(node, ast.Call)
-        and called(node) in ("groupBy", "partitionBy", "orderBy")
-        and len(node.args) > 1
-    ):
+    if isinstance(node, ast.Call) and called(node) in ("groupBy", "partitionBy", "orderBy") and len(node.args) > 1:
         for i in range(len(node.args)):
             yield ast.unparse(ast.Call(node.func, node.args[:i] + node.args[i + 1 :], []))
 

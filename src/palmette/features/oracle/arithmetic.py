@@ -185,9 +185,7 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
         case ("date", "date") if sign < 0:
             return _lifted(c.INTERVAL, left, right, lambda a, b: a - b)
         case ("timestamp" | "date", "timestamp" | "date") if sign < 0:
-            return _lifted(
-                c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b
-            )
+            return _lifted(c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b)
         case _:
             raise NotCovered(f"{names[0]} {operator} {names[1]}")
 

@@ -191,9 +191,7 @@ def _to_timestamp(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
             return at_wall(value, zone)
         case "string":
             reading, offset = parse_timestamp(value)
-            return (
-                at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
-            )
+            return at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
         case _ if source.is_integer:
             return EPOCH + timedelta(seconds=value)
         case _ if source.is_numeric:

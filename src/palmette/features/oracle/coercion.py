@@ -80,9 +80,7 @@ def _numeric(left: SparkType, right: SparkType) -> SparkType:
         one, other = as_decimal(left), as_decimal(right)
         scale = max(one.scale, other.scale)
         whole = max(one.precision - one.scale, other.precision - other.scale)
-        return SparkType(
-            "decimal", min(whole + scale, MAX_PRECISION), min(scale, MAX_PRECISION - min(whole, 38))
-        )
+        return SparkType("decimal", min(whole + scale, MAX_PRECISION), min(scale, MAX_PRECISION - min(whole, 38)))
     wider = max(left.name, right.name, key=_LADDER.index)
     return DOUBLE if wider == "float" else SparkType(wider)
 

@@ -61,17 +61,13 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
         if len(found) >= limit:
             return tuple(found[:limit])
     for rows in theirs.values():
-        found += [
-            Difference({name: row[name] for name in names}, "", "no such row", _plain(row)) for row in rows
-        ]
+        found += [Difference({name: row[name] for name in names}, "", "no such row", _plain(row)) for row in rows]
     return tuple(found[:limit])
 
 
 def _columns(expected: Frame, actual: Frame) -> list[Difference]:
     found = [
-        Difference(
-            {}, name, str(kind), str(actual.schema[name]) if name in actual.schema else "no such column"
-        )
+        Difference({}, name, str(kind), str(actual.schema[name]) if name in actual.schema else "no such column")
         for name, kind in expected.schema.items()
         if actual.schema.get(name) != kind
     ]
@@ -81,9 +77,7 @@ def _columns(expected: Frame, actual: Frame) -> list[Difference]:
         if name not in expected.schema
     ]
     if not found and list(expected.schema) != list(actual.schema):
-        found.append(
-            Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}")
-        )
+        found.append(Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}"))
     return found
 
 
@@ -128,9 +122,7 @@ class _Comparison:
         together = zip(sorted(expected, key=place), sorted(actual, key=place), strict=True)
         return [each for one, other in together for each in self.row(key, one, other)]
 
-    def row(
-        self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]
-    ) -> list[Difference]:
+    def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
         return [
             Difference(key, name, expected[name], actual[name])
             for name, kind in self.schema.items()
@@ -160,9 +152,7 @@ def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
         )
     if kind.name == "map" and kind.element is not None:
         element = kind.element
-        return set(expected) == set(actual) and all(
-            alike(element, expected[name], actual[name]) for name in expected
-        )
+        return set(expected) == set(actual) and all(alike(element, expected[name], actual[name]) for name in expected)
     return bool(expected == actual)
 
 

@@ -38,14 +38,10 @@ class _AsWritten(Spark):
 
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
         FUNCTIONS: dict[str, Any] = {}
-        FUNCTION_PARSERS = {
-            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX
-        }
+        FUNCTION_PARSERS = {name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX}
         NO_PAREN_FUNCTIONS: dict[Any, Any] = {}
         NO_PAREN_FUNCTION_PARSERS = {
-            name: parse
-            for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items()
-            if name in ("CASE", "IF")
+            name: parse for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("CASE", "IF")
         }
 
 
@@ -90,9 +86,7 @@ def _column(node: Any, scope: Scope) -> Typed:
         (column for column in scope.schema if column.lower() == name.lower()), None
     )
     if found is None or scope.groups:
-        raise NotCovered(
-            f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist")
-        )
+        raise NotCovered(f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist"))
     return Typed(scope.schema[found], lambda row: row[found])
 
 

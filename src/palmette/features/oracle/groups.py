@@ -39,9 +39,7 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
     if kind.name == "decimal":
         wide = c.bounded(kind.precision + 10, kind.scale)
         return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
-    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(
-        values
-    ) if values else None
+    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(values) if values else None
 
 
 def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
@@ -52,9 +50,9 @@ def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
         return narrow, exact
     if not values:
         return DOUBLE, None
-    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[
-        1
-    ] / len(values)
+    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[1] / len(
+        values
+    )
 
 
 def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
@@ -193,9 +191,7 @@ def _quantile(approximate: bool, call: Call) -> Typed:
     if isinstance(p, list):
         raise NotCovered("percentile of several shares")
     if approximate:
-        return Typed(
-            item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None
-        )
+        return Typed(item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None)
     return Typed(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
 
 

@@ -102,9 +102,7 @@ def _tokens(pattern: str) -> tuple[Token, ...]:
 
 def format_clock(reading: datetime, offset: timedelta, pattern: str) -> str:
     """A wall clock reading as a Java date pattern writes it; `offset` is the zone's from UTC."""
-    return "".join(
-        text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern)
-    )
+    return "".join(text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern))
 
 
 def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
@@ -221,9 +219,7 @@ def _year(found: dict[str, tuple[str, int]]) -> int:
 
 def _month(found: dict[str, tuple[str, int]]) -> int:
     value, width = found.get("M", ("1", 1))
-    return (
-        int(value) if width < 3 else 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(value))
-    )
+    return int(value) if width < 3 else 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(value))
 
 
 def _hour(found: dict[str, tuple[str, int]]) -> int:

@@ -110,9 +110,7 @@ class Reference:
             known = self.known(source.name, self.as_of)
             for row in self.within(known.rows, known, window, self.as_of):
                 if all(row[name] is not None for name in grain):
-                    found.setdefault(
-                        sort_key(row[name] for name in grain), {name: row[name] for name in grain}
-                    )
+                    found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
     def features(self, base: Row) -> Row:
@@ -252,9 +250,7 @@ class Reference:
         def value(row: Row, cutoff: datetime | None) -> Any:
             if cutoff not in states:
                 rows = [dict(each) for each in frame.rows]
-                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(
-                    tuple(on.values())
-                )
+                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(tuple(on.values()))
             if any(row[here] is None for here in on):
                 return None
             found = states[cutoff].get(sort_key(row[here] for here in on), [])

@@ -169,9 +169,7 @@ def _extract(flow: Flow, step: fsc.ExtractStep) -> None:
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
 
-def _extractor(
-    rule: fsc.Extract, source: SparkType, zone: ZoneInfo
-) -> tuple[SparkType, Callable[[Any], Any]]:
+def _extractor(rule: fsc.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
     if rule.split is not None:
         separator, part = rule.split.by, rule.split.part
         return c.STRING, lambda text: _part(text.split(separator), part)
@@ -244,14 +242,11 @@ def _key(row: Row, names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> tuple[
     if any(value is None for value in values):
         return None
     return tuple(
-        order_key(cast(value, source, target, zone))
-        for value, (source, target) in zip(values, kinds, strict=True)
+        order_key(cast(value, source, target, zone)) for value, (source, target) in zip(values, kinds, strict=True)
     )
 
 
-def _index(
-    rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo
-) -> dict[tuple[Any, ...], list[Row]]:
+def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> dict[tuple[Any, ...], list[Row]]:
     index: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         key = _key(row, names, kinds, zone)

@@ -98,9 +98,7 @@ def _ordered(terms: Terms, group: Group) -> list[Any]:
     if not orders:
         raise NotCovered(f"{terms.aggregate.function} without an order")
     for name, *direction in reversed(orders):
-        found.sort(
-            key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc")
-        )
+        found.sort(key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc"))
     for (one, value), (other, next_value) in pairwise(found):
         tie = all(sort_key([one[name]]) == sort_key([other[name]]) for name, *_ in orders)
         if tie and not same(value, next_value):

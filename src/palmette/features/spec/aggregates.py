@@ -195,11 +195,7 @@ def _remedy(function: str, kind: SparkType) -> str:
     if kind == BOOLEAN and function in ("sum", "avg"):
         return "Use `share`, or `count` with `where`."
     if kind.element:
-        return (
-            "Use a vector function, or an element of it."
-            if function not in ("share",)
-            else "Write a condition."
-        )
+        return "Use a vector function, or an element of it." if function not in ("share",) else "Write a condition."
     return "Convert it first, or choose another function or column."
 
 

@@ -51,9 +51,7 @@ def lint_tests(
             _row(row, output, "the output", f"{field}.expect[{place}]", scope)
 
 
-def _row(
-    row: Mapping[str, object], schema: Mapping[str, SparkType], where: str, field: str, scope: Scope
-) -> None:
+def _row(row: Mapping[str, object], schema: Mapping[str, SparkType], where: str, field: str, scope: Scope) -> None:
     for name, value in row.items():
         if name not in schema:
             scope.findings.in_spec(

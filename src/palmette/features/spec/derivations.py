@@ -62,9 +62,7 @@ class Derivations:
         if spine is None:
             self.certain |= set(scope.grain)
 
-    def complete(
-        self, features: Sequence[ResolvedFeature], order: Sequence[str]
-    ) -> dict[str, ResolvedFeature]:
+    def complete(self, features: Sequence[ResolvedFeature], order: Sequence[str]) -> dict[str, ResolvedFeature]:
         """All features by name, the derived ones with their origins."""
         by_name = {feature.view.name: feature for feature in features}
         for name in order:
@@ -76,17 +74,13 @@ class Derivations:
                 self.certain.add(name)
         return by_name
 
-    def _derived(
-        self, feature: ResolvedFeature, text: str, by_name: Mapping[str, ResolvedFeature]
-    ) -> ResolvedFeature:
+    def _derived(self, feature: ResolvedFeature, text: str, by_name: Mapping[str, ResolvedFeature]) -> ResolvedFeature:
         field = f"{feature.field}.derive"
         later = {name for name in feature.inputs if name in by_name and name not in self.columns}
         checked = check(text, self.columns.types, known=self.columns.broken | later)
         self.scope.findings.in_expression(checked.faults, field)
         reason = (
-            dtype_fault(feature.view.dtype, checked.type)
-            if checked.type is not None and not checked.faults
-            else None
+            dtype_fault(feature.view.dtype, checked.type) if checked.type is not None and not checked.faults else None
         )
         if reason is not None:
             self.scope.findings.in_spec(

@@ -114,9 +114,7 @@ class Typer:
         except ValueError:
             return None
         if source is not None and not castable(source, target):
-            self._fault(
-                f"{_sql(node.this)} is {source}, which cannot be cast to {target}.", "Convert it another way."
-            )
+            self._fault(f"{_sql(node.this)} is {source}, which cannot be cast to {target}.", "Convert it another way.")
         return target
 
     def _negation(self, node: exp.Expression) -> SparkType | None:
@@ -205,13 +203,9 @@ class Typer:
             else:
                 kind = self.of(branch.this)
                 if kind is not None and kind not in (BOOLEAN, NULL):
-                    self._fault(
-                        f"{_sql(branch.this)} is {kind}, not a condition.", "Compare it with something."
-                    )
+                    self._fault(f"{_sql(branch.this)} is {kind}, not a condition.", "Compare it with something.")
         default = node.args.get("default")
-        return self._common(
-            node, [branch.args["true"] for branch in node.args["ifs"]] + ([default] if default else [])
-        )
+        return self._common(node, [branch.args["true"] for branch in node.args["ifs"]] + ([default] if default else []))
 
     def _common(self, node: exp.Expression, options: Sequence[exp.Expression | None]) -> SparkType | None:
         result: SparkType | None = NULL
@@ -299,9 +293,7 @@ class Typer:
         elif name in functions.names("temporal_first") and not (
             kind.is_temporal or isinstance(arguments[0], exp.Literal)
         ):
-            self._fault(
-                f"{name} of {shown}, which is {kind}, not a date or time.", "Use a time, or convert it."
-            )
+            self._fault(f"{name} of {shown}, which is {kind}, not a date or time.", "Use a time, or convert it.")
         elif name in functions.names("array_first") and kind.name not in ("array", "map"):
             self._fault(f"{name} of {shown}, which is {kind}, not an array.", "Use an array.")
         return kind
@@ -327,11 +319,7 @@ def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) ->
             if isinstance(interval, exp.Interval) and interval.args.get("unit")
             else ""
         )
-        return (
-            left
-            if left != DATE or unit.startswith(("DAY", "MONTH", "YEAR", "WEEK", "QUARTER"))
-            else TIMESTAMP
-        )
+        return left if left != DATE or unit.startswith(("DAY", "MONTH", "YEAR", "WEEK", "QUARTER")) else TIMESTAMP
     if isinstance(node, exp.Add) and left == INTERVAL and right.is_temporal:
         return right
     if left == DATE and right.is_integer and right != BIGINT:
@@ -357,17 +345,12 @@ def _literal(node: exp.Expression) -> SparkType:
 def _is_time_text(node: exp.Expression, other: SparkType | None) -> bool:
     """Whether this is a literal like '2025-03-01' that is compared with a time."""
     return (
-        isinstance(node, exp.Literal)
-        and bool(node.args.get("is_string"))
-        and other is not None
-        and other.is_temporal
+        isinstance(node, exp.Literal) and bool(node.args.get("is_string")) and other is not None and other.is_temporal
     )
 
 
 def _a(kind: SparkType) -> str:
-    return {"string": "text", "null": "nothing"}.get(
-        kind.name, f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {kind}"
-    )
+    return {"string": "text", "null": "nothing"}.get(kind.name, f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {kind}")
 
 
 def _sql(node: exp.Expression) -> str:

@@ -41,9 +41,7 @@ class _Dialect(Spark):
 
     class Parser(Spark.Parser):  # type: ignore[valid-type,misc]
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX
-        }
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX}
 
 
 class Fault(NamedTuple):
@@ -105,9 +103,7 @@ def parse(text: str) -> ParsedExpression:
         ExpressionError: for anything but one expression.
     """
     if not text.strip():
-        raise ExpressionError(
-            Fault("empty-expression", "The expression is empty.", "Write a Spark SQL expression.")
-        )
+        raise ExpressionError(Fault("empty-expression", "The expression is empty.", "Write a Spark SQL expression."))
     try:
         tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
     except (SqlglotError, RecursionError) as error:
@@ -135,9 +131,7 @@ def parse(text: str) -> ParsedExpression:
         | exp.Interval,
     ):
         raise ExpressionError(
-            Fault(
-                "bad-expression", f"{text!r} is not an expression.", "Write one Spark SQL expression.", text
-            )
+            Fault("bad-expression", f"{text!r} is not an expression.", "Write one Spark SQL expression.", text)
         )
     return ParsedExpression(
         text,
@@ -209,13 +203,9 @@ def _unwanted(text: str, result: SparkType | None, wanted: str) -> Iterator[Faul
     if result is None or result.name == "null":
         return
     if wanted == "boolean" and result.name != "boolean":
-        yield Fault(
-            "not-a-condition", f"{text!r} is {result}, not true or false.", "Write a condition.", text
-        )
+        yield Fault("not-a-condition", f"{text!r} is {result}, not true or false.", "Write a condition.", text)
     if wanted == "numeric" and not result.is_numeric:
-        yield Fault(
-            "illegal-type", f"{text!r} is {result}, not a number.", "Give a numeric expression.", text
-        )
+        yield Fault("illegal-type", f"{text!r} is {result}, not a number.", "Give a numeric expression.", text)
 
 
 def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
@@ -236,13 +226,9 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
                 name,
             )
         elif name in functions.names("generators"):
-            yield Fault(
-                "illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name
-            )
+            yield Fault("illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name)
         elif name in functions.names("outside_the_data"):
-            yield Fault(
-                "illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name
-            )
+            yield Fault("illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name)
         elif kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
             yield Fault(
                 "aggregate-not-allowed",
@@ -286,9 +272,7 @@ def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Fault]:
     """Columns that an aggregate expression uses bare: their value would be any row's."""
     bare = sorted({node.name for node in _bare_columns(parsed.tree)})
     if not parsed.aggregates:
-        yield Fault(
-            "no-aggregate", f"{parsed.text!r} aggregates nothing.", "Use an aggregate function.", parsed.text
-        )
+        yield Fault("no-aggregate", f"{parsed.text!r} aggregates nothing.", "Use an aggregate function.", parsed.text)
     elif bare:
         yield Fault(
             "bare-column",
@@ -363,9 +347,7 @@ def _syntax_fault(text: str, error: Exception) -> Fault:
     description = description.rstrip(".")
     column = details[0].get("col")
     place = f" near character {column}" if column else ""
-    return Fault(
-        "bad-expression", f"{text!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text
-    )
+    return Fault("bad-expression", f"{text!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text)
 
 
 def _listing(names: Collection[str]) -> str:

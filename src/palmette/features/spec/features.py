@@ -54,9 +54,7 @@ class FeatureResolver:
         self.sources = sources
         self.select = RowSelection(scope)
 
-    def report(
-        self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()
-    ) -> None:
+    def report(self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()) -> None:
         self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
@@ -70,9 +68,7 @@ class FeatureResolver:
         assert feature.derive is not None
         return self._derive(feature, feature.derive, field)
 
-    def _aggregate(
-        self, feature: Feature, aggregate: Aggregate, path: str, field: str
-    ) -> list[ResolvedFeature]:
+    def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
         before = self.scope.findings.count
         for part, fault in parameter_faults(aggregate):
             self.scope.findings.in_expression([fault], f"{path}.{part}")
@@ -86,9 +82,7 @@ class FeatureResolver:
             return [
                 found
                 for one in spread(feature.name, aggregate, aggregate.categories)
-                for found in self._single(
-                    _renamed(feature, one.name, one.label), one.aggregate, source, path, field
-                )
+                for found in self._single(_renamed(feature, one.name, one.label), one.aggregate, source, path, field)
             ]
         return self._single(feature, aggregate, source, path, field)
 
@@ -118,13 +112,9 @@ class FeatureResolver:
         filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
         self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
         can_be_null = aggregate.function not in NEVER_NULL
-        return [
-            self._finish(feature, filled, field, used, tables=source.tables, can_be_null=can_be_null)
-        ]
+        return [self._finish(feature, filled, field, used, tables=source.tables, can_be_null=can_be_null)]
 
-    def _expression(
-        self, feature: Feature, expression: Expression, path: str, field: str
-    ) -> list[ResolvedFeature]:
+    def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
         source = self.sources.get(expression.source, f"{path}.source")
         if source is None:
             return []
@@ -133,9 +123,7 @@ class FeatureResolver:
         filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
         self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
-        return [
-            self._finish(feature, filled, field, used, tables=source.tables, can_be_null=not certain)
-        ]
+        return [self._finish(feature, filled, field, used, tables=source.tables, can_be_null=not certain)]
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
         table = self.scope.table(lookup.table, f"{path}.table")
@@ -247,9 +235,7 @@ class FeatureResolver:
                 )
             seen[name] = value
 
-    def _type(
-        self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False
-    ) -> None:
+    def _type(self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False) -> None:
         dtype = feature.dtype.parsed
         reason = dtype_fault(dtype, given, may_round=may_round) if given is not None else None
         if reason is not None:

@@ -30,9 +30,7 @@ class Findings:
         known: Iterable[str] = (),
     ) -> None:
         """A mistake in the FSC; `known` are the names that could have been meant by `value`."""
-        self._problems[self._spec.problem(code, message, remedy, field=field, value=value, known=known)] = (
-            None
-        )
+        self._problems[self._spec.problem(code, message, remedy, field=field, value=value, known=known)] = None
 
     def in_registry(
         self,
@@ -45,9 +43,7 @@ class Findings:
         known: Iterable[str] = (),
     ) -> None:
         """A mistake in the DFR."""
-        self._problems[
-            self._registry.problem(code, message, remedy, field=field, value=value, known=known)
-        ] = None
+        self._problems[self._registry.problem(code, message, remedy, field=field, value=value, known=known)] = None
 
     def in_expression(self, faults: Iterable[Fault], field: str) -> None:
         """Mistakes in an expression of the FSC."""

@@ -14,9 +14,27 @@ from palmette.documents import Model
 from palmette.features.spec.values import Duration, Name, TypeName, Window
 
 AggregateFunction = Literal[
-    "count", "count_distinct", "approx_count_distinct", "sum", "avg", "min", "max", "stddev",
-    "percentile", "share", "exists", "first", "last", "last_k", "top_k", "mode", "collect",
-    "days_since_last", "vector_mean", "vector_sum", "vector_weighted_mean",
+    "count",
+    "count_distinct",
+    "approx_count_distinct",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "stddev",
+    "percentile",
+    "share",
+    "exists",
+    "first",
+    "last",
+    "last_k",
+    "top_k",
+    "mode",
+    "collect",
+    "days_since_last",
+    "vector_mean",
+    "vector_sum",
+    "vector_weighted_mean",
 ]
 """The closed vocabulary of aggregations; `docs/reference/fsc.md` defines each on a set of rows.
 
@@ -267,11 +285,16 @@ def step_kind(value: Any) -> str | None:
 
 
 Step = Annotated[
-    Annotated[FilterStep, Tag("filter")] | Annotated[ComputeStep, Tag("compute")]
-    | Annotated[ReplaceStep, Tag("replace")] | Annotated[ConvertStep, Tag("convert")]
-    | Annotated[CategoriseStep, Tag("categorise")] | Annotated[ExtractStep, Tag("extract")]
-    | Annotated[JoinStep, Tag("join")] | Annotated[PreviousStep, Tag("previous")]
-    | Annotated[GapStep, Tag("gap")] | Annotated[SessionStep, Tag("session")],
+    Annotated[FilterStep, Tag("filter")]
+    | Annotated[ComputeStep, Tag("compute")]
+    | Annotated[ReplaceStep, Tag("replace")]
+    | Annotated[ConvertStep, Tag("convert")]
+    | Annotated[CategoriseStep, Tag("categorise")]
+    | Annotated[ExtractStep, Tag("extract")]
+    | Annotated[JoinStep, Tag("join")]
+    | Annotated[PreviousStep, Tag("previous")]
+    | Annotated[GapStep, Tag("gap")]
+    | Annotated[SessionStep, Tag("session")],
     Discriminator(step_kind),
 ]
 

@@ -102,8 +102,7 @@ def lint_time(spec: FeatureSpec, findings: Findings) -> None:
     if cutoff == "spine" and (spine is None or spine.cutoff is None):
         findings.in_spec(
             "missing-cutoff",
-            "With `cutoff: spine`, every row of the spine brings its own cut-off, and no column "
-            "is named for it.",
+            "With `cutoff: spine`, every row of the spine brings its own cut-off, and no column is named for it.",
             "Give `spine` with `cutoff`.",
             field="spine" if spine else "time.cutoff",
             value="spine",

@@ -56,9 +56,7 @@ class _Lint:
     def _report(
         self, code: str, message: str, remedy: str, part: str, value: object = None, known: Iterable[str] = ()
     ) -> None:
-        self.findings.in_registry(
-            code, message, remedy, field=f"{self.field}.{part}", value=value, known=known
-        )
+        self.findings.in_registry(code, message, remedy, field=f"{self.field}.{part}", value=value, known=known)
 
     def _unknown(self, name: str, part: str) -> bool:
         if name in self.columns:
@@ -96,8 +94,7 @@ class _Lint:
         for name, index in _repeated(name.casefold() for name in self.columns):
             self._report(
                 "duplicate-column",
-                f"Table {self.table.name!r} has the column {name!r} twice "
-                "(Spark ignores upper and lower case).",
+                f"Table {self.table.name!r} has the column {name!r} twice (Spark ignores upper and lower case).",
                 "Rename one.",
                 f"columns[{index}].name",
                 self.columns[index],
@@ -223,8 +220,7 @@ class _Lint:
             if getattr(self.table, partition.of) is None:
                 self._report(
                     "missing-time",
-                    f"Partition {partition.column!r} is said to be of {partition.of!r}, "
-                    "which the table does not name.",
+                    f"Partition {partition.column!r} is said to be of {partition.of!r}, which the table does not name.",
                     f"Name it in `{partition.of}`.",
                     f"{part}.of",
                     partition.of,

@@ -103,9 +103,7 @@ class _Resolution:
         resolved = {index: self._feature(one, f"features[{index}]") for index, one in enumerate(self.spec.features)}
         features = [one for found in resolved.values() for one in found]
         hidden = {self.spec.features[index].name for index, found in resolved.items() if not found}
-        entries = [
-            (one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features
-        ]
+        entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
         output = output_schema(self.scope, self.kept, entries)
         order = derivation_order(features, self.scope)
         by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
@@ -152,9 +150,7 @@ class _Resolution:
         given = [form for form in FORMS if getattr(feature, form) is not None]
         if len(given) != 1:
             code, what = (
-                ("several-computations", f"several: {', '.join(given)}")
-                if given
-                else ("no-computation", "none")
+                ("several-computations", f"several: {', '.join(given)}") if given else ("no-computation", "none")
             )
             self.scope.findings.in_spec(
                 code,

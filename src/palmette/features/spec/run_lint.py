@@ -78,11 +78,7 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
     if not repository.is_dir():
         yield _missing(run, "repository.path", repository, "folder")
         return
-    inside = (
-        {"repository.readme": value.repository.readme}
-        if "readme" in value.repository.model_fields_set
-        else {}
-    )
+    inside = {"repository.readme": value.repository.readme} if "readme" in value.repository.model_fields_set else {}
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(value.repository.utilities)}
     for field, text in inside.items():
         if not (repository / text).exists():

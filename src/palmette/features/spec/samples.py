@@ -113,11 +113,7 @@ def _arrow_schema(path: Path, file_format: str) -> dict[str, SparkType | None]:
 
     partitioning = pyarrow.dataset.partitioning(flavor="hive")
     schema = pyarrow.dataset.dataset(path, format=file_format, partitioning=partitioning).schema
-    folders = (
-        {entry.name.split("=")[0] for entry in path.rglob("*=*") if entry.is_dir()}
-        if path.is_dir()
-        else set()
-    )
+    folders = {entry.name.split("=")[0] for entry in path.rglob("*=*") if entry.is_dir()} if path.is_dir() else set()
     kinds: dict[str, SparkType | None] = {}
     for field in schema:
         try:

@@ -34,9 +34,7 @@ class RowSelection:
         """Checks `where` and the window; gives what decides which rows count."""
         used, table = source.rows, source.view.table
         if computation.where is not None:
-            checked = self.scope.expression(
-                computation.where, source.columns, f"{path}.where", wanted="boolean"
-            )
+            checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
             used |= source.columns.origins_of(checked.columns)
         used |= state_origins(table, source.columns)
         window = computation.window
@@ -45,8 +43,7 @@ class RowSelection:
         if not source.view.is_event:
             self.report(
                 "window-without-events",
-                f"{table.name!r} is a {table.kind} table, which has no events to put a window of "
-                f"{window} on.",
+                f"{table.name!r} is a {table.kind} table, which has no events to put a window of {window} on.",
                 "Leave `window` out.",
                 f"{path}.window",
                 window,
@@ -85,8 +82,7 @@ class RowSelection:
                 )
                 self.report(
                     "grain-key-missing",
-                    f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, "
-                    "which the grain has.",
+                    f"Source {source.view.name!r} has no column {', '.join(map(repr, missing))}, which the grain has.",
                     remedy,
                     f"{path}.source",
                     source.view.name,
@@ -95,9 +91,7 @@ class RowSelection:
         else:
             by = computation.by
             if not by:
-                self.report(
-                    "empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by"
-                )
+                self.report("empty-value", "'by' must not be empty.", "Leave it out, or name keys.", f"{path}.by")
         for index, key in enumerate(by):
             if key not in grain:
                 self.report(
@@ -109,9 +103,7 @@ class RowSelection:
                     list(grain),
                 )
                 continue
-            kind = self.scope.column(
-                key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source"
-            )
+            kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
             if kind is not None and not comparable(kind, grain[key]):
                 self.report(
                     "key-type-differs",

@@ -97,9 +97,7 @@ class Sources:
         registered = dict(walk.columns.types)
         for index, step in enumerate(source.steps):
             walk.apply(step, f"{field}.steps[{index}]")
-        first_late = next(
-            (index for index, step in enumerate(source.steps) if _is_late(step)), len(source.steps)
-        )
+        first_late = next((index for index, step in enumerate(source.steps) if _is_late(step)), len(source.steps))
         view = ViewSource(
             source.name,
             table,
@@ -134,11 +132,7 @@ class Sources:
                     field=path,
                     value=", ".join(by),
                 )
-            if (
-                self.scope.spec.time.cutoff == "spine"
-                and self.scope.grain
-                and not set(by) <= set(self.scope.grain)
-            ):
+            if self.scope.spec.time.cutoff == "spine" and self.scope.grain and not set(by) <= set(self.scope.grain):
                 outside = [name for name in by if name not in self.scope.grain]
                 self.scope.findings.in_spec(
                     "by-outside-grain",
@@ -152,9 +146,7 @@ class Sources:
         return shared
 
 
-def closed_values(
-    source: Source, table: Table, registry: Registry
-) -> dict[str, tuple[str | int | bool, ...]]:
+def closed_values(source: Source, table: Table, registry: Registry) -> dict[str, tuple[str | int | bool, ...]]:
     """The columns that can only have certain values, after the steps."""
     values = {column.name: column.values for column in table.columns if column.values}
     for step in source.steps:
@@ -163,9 +155,7 @@ def closed_values(
                 cases = step.categorise
                 found = [case.then for case in cases.cases] or list(cases.labels)
                 found += [cases.otherwise] if cases.otherwise is not None else []
-                values[cases.column] = tuple(
-                    value for value in dict.fromkeys(found) if not isinstance(value, float)
-                )
+                values[cases.column] = tuple(value for value in dict.fromkeys(found) if not isinstance(value, float))
             case JoinStep():
                 other = registry.table(step.join.table)
                 for name, there in pairs(step.join.columns).items():

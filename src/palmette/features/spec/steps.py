@@ -42,9 +42,7 @@ class StepWalk:
         self.columns = Columns.of_table(table)
         self.rows: Origins = NOTHING
         """What decides which rows there are."""
-        self.order: tuple[str, ...] | None = (
-            (*_times(table)[:1], *table.keys) if table.keys_enforced else None
-        )
+        self.order: tuple[str, ...] | None = (*_times(table)[:1], *table.keys) if table.keys_enforced else None
         """Columns that give the rows a unique order; None when none are known."""
         self.tables: set[str] = {table.name}
         self.times = frozenset(_times(table))
@@ -210,9 +208,7 @@ class StepWalk:
     def _cases(self, categorise: Categorise, path: str) -> None:
         used: Origins = NOTHING
         for index, case in enumerate(categorise.cases):
-            checked = self.scope.expression(
-                case.when, self.columns, f"{path}.cases[{index}].when", wanted="boolean"
-            )
+            checked = self.scope.expression(case.when, self.columns, f"{path}.cases[{index}].when", wanted="boolean")
             used |= self.columns.origins_of(checked.columns)
         values = [case.then for case in categorise.cases]
         kind = literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
@@ -265,11 +261,7 @@ class StepWalk:
 
     def _extract(self, step: ExtractStep, field: str) -> None:
         extract, path = step.extract, f"{field}.extract"
-        given = [
-            name
-            for name in ("split", "regex", "date_part", "json_field")
-            if getattr(extract, name) is not None
-        ]
+        given = [name for name in ("split", "regex", "date_part", "json_field") if getattr(extract, name) is not None]
         kind = self.scope.column(extract.of, self.columns, f"{path}.of")
         if len(given) != 1:
             self.report(
@@ -313,8 +305,7 @@ class StepWalk:
         if extract.split is not None and (extract.split.part == 0 or not extract.split.by):
             self.report(
                 "out-of-range",
-                "The parts of a split are counted from 1, or from -1 at the end, and the separator "
-                "is not empty.",
+                "The parts of a split are counted from 1, or from -1 at the end, and the separator is not empty.",
                 "Mend it.",
                 f"{path}.split",
                 extract.split.part,
@@ -327,10 +318,7 @@ class StepWalk:
             groups = re.compile(pattern).groups
         except re.error as error:
             # Java knows more than Python does; what both refuse is refused.
-            if any(
-                word in str(error)
-                for word in ("unterminated", "unbalanced", "nothing to repeat", "missing )")
-            ):
+            if any(word in str(error) for word in ("unterminated", "unbalanced", "nothing to repeat", "missing )")):
                 self.report(
                     "bad-pattern",
                     f"{pattern!r} is not a regular expression: {error}.",
@@ -355,8 +343,7 @@ class StepWalk:
         if self.order is None:
             self.report(
                 "no-unique-order",
-                f"'previous' needs a unique order of events, and the keys of {self.table.name!r} "
-                "are not unique here.",
+                f"'previous' needs a unique order of events, and the keys of {self.table.name!r} are not unique here.",
                 "Choose keys that are enforced in the registry.",
                 path,
                 self.table.name,

@@ -55,9 +55,7 @@ def _wider(left: SparkType, right: SparkType) -> SparkType:
         return FLOAT if left == right == FLOAT else DOUBLE
     one, other = _as_decimal(left), _as_decimal(right)
     scale = max(one.scale, other.scale)
-    return SparkType(
-        "decimal", min(38, max(one.precision - one.scale, other.precision - other.scale) + scale), scale
-    )
+    return SparkType("decimal", min(38, max(one.precision - one.scale, other.precision - other.scale) + scale), scale)
 
 
 def arithmetic_type(operator: Operator, left: SparkType, right: SparkType) -> SparkType:

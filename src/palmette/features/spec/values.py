@@ -16,12 +16,30 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max
 """A name of a column, table, feature: letters, digits and underscores, not starting with a digit."""
 
 ATOMIC_TYPES = (
-    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date",
-    "timestamp", "timestamp_ntz",
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "binary",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
 )
 _ALIASES = {
-    "bool": "boolean", "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint",
-    "real": "float", "text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)",
+    "bool": "boolean",
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "text": "string",
+    "varchar": "string",
+    "timestamp_ltz": "timestamp",
+    "decimal": "decimal(10,0)",
 }
 _TYPE = re.compile(r"^(?:decimal\((?P<p>\d+),(?P<s>\d+)\)|array<(?P<element>.+)>|map<string,(?P<value>.+)>)$")
 
@@ -108,7 +126,8 @@ class _Parsed:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            cls._validate, serialization=core_schema.to_string_ser_schema())
+            cls._validate, serialization=core_schema.to_string_ser_schema()
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -187,7 +206,8 @@ class TypeName(str):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            cls._validate, serialization=core_schema.to_string_ser_schema())
+            cls._validate, serialization=core_schema.to_string_ser_schema()
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

@@ -34,9 +34,7 @@ _ALL_TIME = re.compile(
     r"|over all|all[- ]time|ever|so far|to date)\b",
     re.I,
 )
-_CONDITION = re.compile(
-    r"\s(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)$", re.I
-)
+_CONDITION = re.compile(r"\s(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)$", re.I)
 
 
 def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
@@ -80,9 +78,7 @@ def _window(words: str) -> tuple[str, Window | None]:
     amount, unit = number(match.groupdict().get("n") or "1"), match["unit"].lower()
     if unit in ("month", "quarter", "year"):
         days = {"month": 30, "quarter": 91, "year": 365}[unit] * amount
-        raise AskError(
-            match[0].strip(), "window", (f"in the last {days} days", f"in the last {days // 7} weeks")
-        )
+        raise AskError(match[0].strip(), "window", (f"in the last {days} days", f"in the last {days // 7} weeks"))
     if unit == "minute" or amount == 0:
         raise AskError(match[0].strip(), "window in days or hours")
     length = Window(amount * 7, "d") if unit == "week" else Window(amount, "h" if unit == "hour" else "d")

@@ -21,14 +21,10 @@ _COMPARISONS = (
     (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
     (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
 )
-_MISSING = re.compile(
-    r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I
-)
+_MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
 _PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
-_ONE_OF = re.compile(
-    r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I
-)
+_ONE_OF = re.compile(r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I)
 _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
@@ -103,8 +99,7 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
         if source.values.get(column) or _is_literal(value):
             return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source, context)}"
     options = [
-        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}"
-        for name, value in context.value(rest, source)
+        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in context.value(rest, source)
     ]
     flags = [
         name
@@ -116,9 +111,7 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
         return options[0]
     names = [*source.columns.types]
     if options:
-        raise AskError(
-            rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names
-        )
+        raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
     raise AskError(phrase, f"condition on {source.view.name}", (), names)
 
 
@@ -141,9 +134,7 @@ def _value(text: str, column: str, source: ResolvedSource, context: WordsContext
             value for value in values if tokens(str(value)) == tokens(plain)
         ]
         if len(hits) != 1:
-            raise AskError(
-                text, f"value of {column}", [str(hit) for hit in hits], [str(value) for value in values]
-            )
+            raise AskError(text, f"value of {column}", [str(hit) for hit in hits], [str(value) for value in values])
         return sql_literal(hits[0])
     if kind.is_numeric:
         if _NUMBER.match(plain):

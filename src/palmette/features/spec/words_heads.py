@@ -151,9 +151,7 @@ def _rows(rest: Rest, phrase: str) -> tuple[ResolvedSource, str | None]:
             for column, value in context.value(phrase, one)
         ]
         declared = [
-            option
-            for option in options
-            if option[0].view.name in {one.name for one in context.scope.spec.sources}
+            option for option in options if option[0].view.name in {one.name for one in context.scope.spec.sources}
         ]
         options = declared or options
     if len(options) != 1:
@@ -184,9 +182,7 @@ def _distinct(rest: Rest, found: re.Match[str]) -> Reading:
 def _of_column(rest: Rest, found: re.Match[str]) -> Reading | None:
     function = _FUNCTIONS[" ".join(found["function"].lower().split())]
     if tokens(found["column"])[:1] == ("number",):
-        raise AskError(
-            f"{found['function']} {found['column']}", "computation; an average of counts needs two features"
-        )
+        raise AskError(f"{found['function']} {found['column']}", "computation; an average of counts needs two features")
     column, where = _column(rest, found["column"], found["rows"])
     more = {"p": 0.5} if function == "percentile" else {}
     return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
@@ -247,11 +243,7 @@ def _share(rest: Rest, found: re.Match[str]) -> Reading | None:
     if found["part"].lower() in ("percentage", "percent"):
         sql = f"100 * avg(CASE WHEN {stated} THEN 1D WHEN NOT ({stated}) THEN 0D END)"
         return Reading(
-            {
-                "expression": Expression(
-                    sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by
-                )
-            }
+            {"expression": Expression(sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by)}
         )
     return scoped.aggregate("share", source, where, of=stated)
 
@@ -302,9 +294,7 @@ def _looked_up(rest: Rest, found: re.Match[str]) -> Reading | None:
     if not chosen:
         return None
     if len(chosen) > 1:
-        raise AskError(
-            found["what"], "column", [f"{column.name} of {table.name}" for table, column in chosen]
-        )
+        raise AskError(found["what"], "column", [f"{column.name} of {table.name}" for table, column in chosen])
     table, column = chosen[0]
     return Reading({"lookup": Lookup(table=table.name, column=column.name)})
 

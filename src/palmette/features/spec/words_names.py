@@ -48,9 +48,7 @@ class Question:
 class AskError(Exception):
     """A phrase that names nothing, or several things."""
 
-    def __init__(
-        self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = ()) -> None:
         super().__init__(phrase)
         self.phrase = phrase
         self.wanted = wanted
@@ -133,9 +131,7 @@ def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
-    return any(
-        words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1)
-    ) and bool(part)
+    return any(words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1)) and bool(part)
 
 
 def _replaced(words: str, phrase: str, by: str) -> str:
@@ -173,10 +169,7 @@ class WordsContext:
 
     def source(self, phrase: str) -> ResolvedSource:
         """The source that a phrase names."""
-        named = [
-            Named(one.view.name, one.view.table.description, (one.view.table.name,))
-            for one in self.all_sources()
-        ]
+        named = [Named(one.view.name, one.view.table.description, (one.view.table.name,)) for one in self.all_sources()]
         found = matches(phrase, named)
         if len(found) != 1:
             raise AskError(phrase, "source", found, [one.name for one in named])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,21 @@ from .session import WarmSession
 
 def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers) -> None:
     """Calls the script's entry function once per case."""
-    loaded: dict[str, Any] = {}
+
+    @cache
+    def entry_of(script: str) -> Any:
+        return getattr(import_script(Path(script), job["path"]), job["entry"])
+
+    @cache
+    def config() -> Any:
+        return _config(job["config"])
 
     def call(case: dict[str, Any], frames: dict[str, Any]) -> Any:
-        if not loaded:
-            loaded["entry"] = getattr(import_script(Path(job["script"]), job["path"]), job["entry"])
-            loaded["config"] = _config(job["config"])
+        entry = entry_of(case["script"] or job["script"])
         arguments = {
-            binding["name"]: _argument(binding, case, frames, loaded["config"], session) for binding in job["bindings"]
+            binding["name"]: _argument(binding, case, frames, config(), session) for binding in job["bindings"]
         }
-        result = loaded["entry"](**arguments)
+        result = entry(**arguments)
         if not hasattr(result, "toArrow"):
             raise TypeError(f"{job['entry']} gave {type(result).__name__} instead of a DataFrame")
         return result

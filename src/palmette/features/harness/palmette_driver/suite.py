@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,17 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Recorder:
     """A pytest plugin that keeps the outcome of each test."""
 
-    def __init__(self) -> None:
+    def __init__(self, kills: Counter[str]) -> None:
+        self._kills = kills
         self.passed: list[str] = []
         self.failed: dict[str, str] = {}
         self.error = ""
 
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items.sort(key=lambda item: -self._kills[_name(item)])
+
     def pytest_runtest_logreport(self, report: Any) -> None:
-        name = report.nodeid.partition("::")[2]
+        name = _name(report)
         if report.failed:
             self.failed[name] = _shortened(report.longreprtext)
         elif report.when == "call" and report.passed:
@@ -36,8 +41,16 @@ class Recorder:
             self.error = _shortened(report.longreprtext)
 
 
+def _name(item: Any) -> str:
+    return str(item.nodeid.partition("::")[2])
+
+
 def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """One answer per variant: passed, failed, error, seconds."""
+    """One answer per variant: passed, failed, error, seconds.
+
+    Tests that failed on more of the variants so far go first, which matters where the first failure ends a variant.
+    """
+    kills: Counter[str] = Counter()
     root = Path(job["root"])
     variant = Variant(Path(job["script"]))
     sys.meta_path.insert(0, variant)
@@ -47,7 +60,8 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         session.reset()
         started = time.monotonic()
         with answers.timed(index):
-            recorder = _run(job)
+            recorder = _run(job, kills)
+        kills.update(recorder.failed)
         answers.write(
             index,
             {
@@ -59,10 +73,10 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         )
 
 
-def _run(job: dict[str, Any]) -> Recorder:
+def _run(job: dict[str, Any], kills: Counter[str]) -> Recorder:
     import pytest
 
-    recorder = Recorder()
+    recorder = Recorder(kills)
     arguments = [
         job["tests"],
         f"--rootdir={job['root']}",

@@ -30,9 +30,7 @@ def subscript(arguments: list[Typed], scope: Scope) -> Typed:
     """`array[i]` from 0, which must exist; `map[key]`, null where there is no such key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
-        return lift(
-            item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key)
-        )
+        return lift(item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key))
     return lift(_element(item), [item, to(place, INT, scope.zone)], _at)
 
 
@@ -92,9 +90,7 @@ def array_contains(arguments: list[Typed], scope: Scope) -> Typed:
             return True
         return None if None in values else False
 
-    return lift(
-        BOOLEAN, [to(arguments[0], array_of(kind), scope.zone), to(arguments[1], kind, scope.zone)], contains
-    )
+    return lift(BOOLEAN, [to(arguments[0], array_of(kind), scope.zone), to(arguments[1], kind, scope.zone)], contains)
 
 
 @builder("array_position")
@@ -117,8 +113,7 @@ def _distinct(values: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for value in values:
         if not any(
-            (value is None and other is None)
-            or (value is not None and other is not None and same(value, other))
+            (value is None and other is None) or (value is not None and other is not None and same(value, other))
             for other in kept
         ):
             kept.append(value)
@@ -209,9 +204,7 @@ def _lambda(node: exp.Expr, kinds: list[SparkType], scope: Scope, build: Build) 
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
     names = [parameter.name for parameter in node.expressions]
-    inner = Scope(
-        scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))}
-    )
+    inner = Scope(scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))})
     body = build(node.this, inner)
     call = lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))})
     call.kind = body.kind  # type: ignore[attr-defined]

@@ -43,9 +43,7 @@ def _rounded(mode: str, arguments: list[Typed], scope: Scope) -> Typed:
     if kind.name == "decimal":
         return _rounded_decimal(item, digits, exact)
     if kind.is_integer:
-        return lift(
-            kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value
-        )
+        return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
     finish = to_single if kind.name == "float" else float
     return lift(
         kind,
@@ -61,9 +59,7 @@ def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decima
     else:
         scale = min(item.kind.scale, digits)
         kind = SparkType("decimal", min(whole + scale, 38), scale)
-    return lift(
-        kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind)
-    )
+    return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
 
 
 def _stepped(mode: str, name: str, arguments: list[Typed], scope: Scope) -> Typed:
@@ -206,13 +202,7 @@ def log(arguments: list[Typed], scope: Scope) -> Typed:
 
 def _ratio(base: float, value: float) -> float:
     below = math.log(base)
-    return (
-        math.log(value) / below
-        if below
-        else math.copysign(math.inf, math.log(value))
-        if value != 1
-        else math.nan
-    )
+    return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
 
 
 @strict("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)

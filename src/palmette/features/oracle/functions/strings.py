@@ -253,9 +253,7 @@ def _json_text(value: Any) -> str:
         case dict():
             return (
                 "{"
-                + ",".join(
-                    f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}" for key, item in value.items()
-                )
+                + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}" for key, item in value.items())
                 + "}"
             )
         case list():

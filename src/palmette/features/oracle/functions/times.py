@@ -327,9 +327,7 @@ def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = "yyyy-MM-dd HH:mm
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
     strict(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
-    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(
-        lambda amount, size=_size: EPOCH + amount * size * MICROSECOND
-    )
+    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
 strict("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
 strict("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
 
