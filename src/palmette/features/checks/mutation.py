@@ -44,6 +44,10 @@ class MutationCheck:
             python_path=subject.python_path,
             stop_at_first=True,
         )
+        broken = next((result.error for result in results.values() if result.is_broken), "")
+        if broken:
+            message = f"The mutants could not be judged: {broken}."
+            return Outcome((Violation(code="mutation", subject=subject.tests.name, message=message),))
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)
         survivors = [mutant for mutant in alive if changes[mutant.name]]

@@ -17,6 +17,10 @@ from typing import Protocol
 from palmette.features.frame import Frame
 
 
+RUNNER_FAILED = "pytest did not come to its end"
+"""How the error of a suite begins when the runner itself failed."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One call of the entry function."""
@@ -88,6 +92,11 @@ class SuiteResult:
     error: str = ""
     """Why the suite could not run at all."""
     seconds: float = 0.0
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the runner itself failed, which says nothing about the script or the tests."""
+        return self.error.startswith(RUNNER_FAILED)
 
     @property
     def ok(self) -> bool:

@@ -61,7 +61,7 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         started = time.monotonic()
         with answers.timed(index):
             recorder = _run(job, kills)
-        kills.update(recorder.failed)
+        kills.update(list(recorder.failed))
         answers.write(
             index,
             {
