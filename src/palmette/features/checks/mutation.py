@@ -16,6 +16,8 @@ from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.mutation import Mutant, mutants, sample
 
+ORIGINAL = "original"
+
 
 class MutationCheck:
     """The generated tests fail on the script with one small change; survivors are shown to the reviewer."""
@@ -25,7 +27,7 @@ class MutationCheck:
     owner: ClassVar[Owner] = "testcase_generator"
     cost: ClassVar[int] = 40
 
-    def __init__(self, size: int = 40, required: float = 0.85) -> None:
+    def __init__(self, size: int = 24, required: float = 0.85) -> None:
         self.size, self.required = size, required
 
     def check(self, subject: Subject) -> Outcome:
@@ -38,7 +40,7 @@ class MutationCheck:
         chosen = sample(every, self.size, subject.seed)
         results = subject.harness.run_tests(
             subject.tests,
-            {mutant.name: mutant.text for mutant in chosen},
+            {ORIGINAL: text, **{mutant.name: mutant.text for mutant in chosen}},
             subject.script,
             root=subject.root,
             python_path=subject.python_path,
@@ -48,6 +50,8 @@ class MutationCheck:
         if broken:
             message = f"The mutants could not be judged: {broken}."
             return Outcome((Violation(code="mutation", subject=subject.tests.name, message=message),))
+        if not results[ORIGINAL].ok:
+            return Outcome(skipped="the tests do not pass on the script itself")
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)
         survivors = [mutant for mutant in alive if changes[mutant.name]]

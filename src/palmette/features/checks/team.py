@@ -13,6 +13,7 @@ from typing import ClassVar
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE
+from palmette.features.checks.tests import FAILED
 from palmette.sandbox import ExecutionResult, Limits, Sandbox
 
 _REPORT = "junit.xml"
@@ -24,6 +25,7 @@ class TeamSuiteCheck:
 
     code: ClassVar[str] = "team-suite"
     codes: ClassVar[tuple[str, ...]] = ("team-suite",)
+    """Beside the code of failing generated tests."""
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 50
 
@@ -49,10 +51,10 @@ class TeamSuiteCheck:
         )
         counted = _read(report)
         if counted is not None and counted.failed:
-            return Outcome(tuple(_violation(name, trace) for name, trace in counted.failed.items()))
+            return Outcome(tuple(_violation(name, trace, subject) for name, trace in counted.failed.items()))
         if not result.ok:
             message = f"The team's test suite ends with {_how(result)}."
-            return Outcome((_violation("", result.stdout[-EVIDENCE:] + result.stderr[-500:], message),))
+            return Outcome((_violation("", result.stdout[-EVIDENCE:] + result.stderr[-500:], subject, message),))
         if counted is None:
             return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
         if not counted.passed:
@@ -85,10 +87,12 @@ def _how(result: ExecutionResult) -> str:
     return result.note or f"exit code {result.exit_code}"
 
 
-def _violation(test: str, evidence: str, message: str = "") -> Violation:
+def _violation(test: str, evidence: str, subject: Subject, message: str = "") -> Violation:
+    """A failure of the generated tests is theirs, not the team's."""
+    generated = subject.tests is not None and subject.tests.stem in test.split(".")
     return Violation(
-        code=TeamSuiteCheck.code,
+        code=FAILED if generated else TeamSuiteCheck.code,
         subject=test,
         evidence=evidence[-EVIDENCE:],
-        message=message or f"The team's test {test} fails.",
+        message=message or f"The test {test} fails in the team's suite.",
     )

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from palmette.features.frame import Frame
 
-
 RUNNER_FAILED = "pytest did not come to its end"
 """How the error of a suite begins when the runner itself failed."""
 

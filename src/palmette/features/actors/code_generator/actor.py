@@ -8,9 +8,10 @@ from palmette.documents import Model
 from palmette.engine.actor import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
-from palmette.features.checks import OWNERS, run_checks
+from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Subject
 from palmette.features.checks.team import TeamSuiteCheck
+from palmette.features.checks.tests import TestsCheck
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.trial import Trial
@@ -72,7 +73,10 @@ class CodeGenerator(BaseActor):
         )
 
     def _verdicts(self, subject: Subject, context: Context) -> tuple[Verdict, Verdict]:
-        """Of the checks, and of the team's whole suite, which needs a Spark of its own and so runs beside them."""
+        """Of the checks, and of the team's whole suite, which needs a Spark of its own and so runs beside them.
+
+        The suite has the generated tests in it, so the check that runs those alone is left out.
+        """
         suite = TeamSuiteCheck(
             sandbox=self.workbench.sandbox,
             environment=self.workbench.environment(subject.root),
@@ -81,7 +85,8 @@ class CodeGenerator(BaseActor):
         )
         with ThreadPoolExecutor(1) as beside:
             team = beside.submit(run_checks, subject, [suite])
-            checks = run_checks(subject, progress=context.progress)
+            rest = [check for check in registered() if check.code != TestsCheck.code]
+            checks = run_checks(subject, rest, progress=context.progress)
             context.progress("waiting for the team's test suite")
             return checks, team.result()
 
