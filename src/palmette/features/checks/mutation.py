@@ -27,7 +27,7 @@ class MutationCheck:
     owner: ClassVar[Owner] = "testcase_generator"
     cost: ClassVar[int] = 40
 
-    def __init__(self, size: int = 24, required: float = 0.85) -> None:
+    def __init__(self, size: int = 20, required: float = 0.85) -> None:
         self.size, self.required = size, required
 
     def check(self, subject: Subject) -> Outcome:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
 from palmette.features.checks import OWNERS, registered, run_checks
-from palmette.features.checks.base import Subject
+from palmette.features.checks.base import Check, Subject
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.signature import shape_of
@@ -51,10 +52,6 @@ class CodeGenerator(BaseActor):
         bench, conventions = self.workbench, input.template.conventions
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
         root = bench.assemble(files, context.workspace / "checkout")
-        context.progress("running the script on the sample data")
-        trial = Trial(self.view, bench, conventions).run(input.config, output, root)
-        if trial.violations:
-            return Verdict.of(trial.violations, [trial.measurement])
         subject = Subject(
             view=self.view,
             script=root / output.file.path,
@@ -65,32 +62,40 @@ class CodeGenerator(BaseActor):
             python_path=bench.python_path(root),
             seed=context.seed,
         )
-        verdicts = self._verdicts(subject, context)
+        with ThreadPoolExecutor(1) as beside:
+            # The team's suite has a Spark of its own; what it measures is waited for last.
+            suite = beside.submit(run_checks, subject, [self._team_suite(root, context)])
+            context.progress("running the script on the sample data")
+            # In a checkout of its own, because the sample's configuration takes the place of the real one.
+            trial = Trial(self.view, bench, conventions).run(
+                input.config, output, bench.assemble(files, context.workspace / "trial")
+            )
+            checks = [Verdict.of(trial.violations, [trial.measurement])]
+            if checks[0].ok:
+                checks.append(run_checks(subject, _without_tests(), progress=context.progress))
+            context.progress("waiting for the team's test suite")
+            verdicts = [*checks, suite.result()]
         return Verdict(
             ok=all(verdict.ok for verdict in verdicts),
             violations=tuple(item for verdict in verdicts for item in verdict.violations),
-            measurements=(trial.measurement, *(item for verdict in verdicts for item in verdict.measurements)),
+            measurements=tuple(item for verdict in verdicts for item in verdict.measurements),
         )
 
-    def _verdicts(self, subject: Subject, context: Context) -> tuple[Verdict, Verdict]:
-        """Of the checks, and of the team's whole suite, which needs a Spark of its own and so runs beside them.
-
-        The suite has the generated tests in it, so the check that runs those alone is left out.
-        """
-        suite = TeamSuiteCheck(
+    def _team_suite(self, root: Path, context: Context) -> TeamSuiteCheck:
+        """The whole suite with the view's files in place."""
+        return TeamSuiteCheck(
             sandbox=self.workbench.sandbox,
-            environment=self.workbench.environment(subject.root),
+            environment=self.workbench.environment(root),
             scratch=context.workspace,
             command=self.workbench.run.repository.test_command,
         )
-        with ThreadPoolExecutor(1) as beside:
-            team = beside.submit(run_checks, subject, [suite])
-            rest = [check for check in registered() if check.code != TestsCheck.code]
-            checks = run_checks(subject, rest, progress=context.progress)
-            context.progress("waiting for the team's test suite")
-            return checks, team.result()
 
     def implicated(self, violation: Violation, output: Script) -> str | None:
         if OWNERS.get(violation.code) != self.name:
             return None
         return f"{output.file.path} does not do what the specification says: {violation.message}"
+
+
+def _without_tests() -> list[Check]:
+    """All checks but that of the generated tests alone, which the team's suite runs too."""
+    return [check for check in registered() if check.code != TestsCheck.code]
