@@ -12,7 +12,7 @@ import pytest
 from palmette.features.checks import Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.frame import Frame
-from palmette.features.harness.harness import Case, CaseResult, SuiteResult
+from palmette.features.harness.harness import RUNNER_FAILED, Case, CaseResult, SuiteResult
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
 
@@ -26,17 +26,24 @@ class FakeHarness:
     view: View
     noticed: float
     harmless: bool = False
+    wrong: bool = False
+    """The tests do not pass on the script either."""
+    breaks: bool = False
+    """The runner itself fails on the last mutant."""
 
     def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: Any) -> list[CaseResult]:
-        count = 2 if script.name.startswith("mutant") and not self.harmless else 1
-        rows = [{"customer_id": 1, "orders_30d": count}]
-        return [CaseResult(case.name, Frame.of(self.view.output, rows)) for case in cases]
+        counts = [2 if case.script and not self.harmless else 1 for case in cases]
+        frames = [Frame.of(self.view.output, [{"customer_id": 1, "orders_30d": count}]) for count in counts]
+        return [CaseResult(case.name, frame) for case, frame in zip(cases, frames, strict=True)]
 
     def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, **_: Any) -> dict[str, SuiteResult]:
-        last = self.noticed * len(variants)
-        return {
-            name: SuiteResult(("a",), {"b": "failed"} if number < last else {}) for number, name in enumerate(variants)
-        }
+        original, *mutants = variants
+        last = self.noticed * len(mutants)
+        found = {name: SuiteResult(("a",), {"b": "failed"} if n < last else {}) for n, name in enumerate(mutants)}
+        return {original: SuiteResult(("a",), {"b": "failed"} if self.wrong else {}), **found, **self.broken(mutants)}
+
+    def broken(self, mutants: Sequence[str]) -> dict[str, SuiteResult]:
+        return {mutants[-1]: SuiteResult(error=f"{RUNNER_FAILED} (internal_error)")} if self.breaks else {}
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +88,14 @@ def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) 
     assert not outcome.violations
     assert outcome.detail.startswith("5 of 5 mutants killed")
     assert outcome.detail.endswith("5 presumed equivalent)")
+
+
+def test_tests_that_fail_anyway_kill_nothing(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0, wrong=True)))
+    assert outcome.skipped == "the tests do not pass on the script itself"
+
+
+def test_a_broken_runner_kills_nothing(activity: View) -> None:
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0, breaks=True)))
+    assert [violation.code for violation in outcome.violations] == ["mutation"]
+    assert RUNNER_FAILED in outcome.violations[0].message
