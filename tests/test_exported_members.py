@@ -10,7 +10,7 @@ import palmette
 
 PUBLIC = {
     "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError", "Problem",
-    "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "features",
+    "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "build_features",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def features(run_file: str | Path, *, observer: Observer | None = None) -> RunResult:
+def build_features(run_file: str | Path, *, observer: Observer | None = None) -> RunResult:
     """Builds the feature view that a run file names, up to its pull request.
 
     Args:
@@ -62,5 +62,5 @@ __all__ = [
     "TopologyError",
     "UserError",
     "__version__",
-    "features",
+    "build_features",
 ]

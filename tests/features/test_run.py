@@ -1,0 +1,112 @@
+"""A whole run, from the run file to the pull request, on the example repository."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import palmette
+from palmette.cli.summary import feature_summary
+from palmette.engine import events as e
+from palmette.engine import read_journal, resume_run
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples/offers"))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, encoding="utf-8")
+    return done.stdout
+
+
+def invoked(folder: Path) -> list[str]:
+    return [entry.event.actor for entry in read_journal(folder) if isinstance(entry.event, e.InvocationStarted)]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory, warm_spark: object) -> Path:
+    """The prepared example, with a small view of its own."""
+    from prepare import prepare
+
+    folder = prepare(tmp_path_factory.mktemp("offers"))
+    spec = {
+        "fsc": 1,
+        "feature_view": "offer_reach",
+        "entities": [{"name": "offer", "keys": ["offer_id"]}],
+        "features": [
+            {
+                "name": "redemptions_7d",
+                "dtype": "bigint",
+                "nullable": False,
+                "default": 0,
+                "words": "number of redemptions of the offer in the last 7 days",
+            },
+            {
+                "name": "amount_28d",
+                "dtype": "decimal(18,2)",
+                "aggregate": {"function": "sum", "source": "redemptions", "of": "amount", "window": "28d"},
+            },
+        ],
+    }
+    run = {
+        "run": 1,
+        "fsc": "../specs/offer_reach.yaml",
+        "dfr": "../registry.yaml",
+        "repository": {
+            "path": "../repository",
+            "base": "main",
+            "config_class": "offers.config:FeatureViewConfig",
+            "test_command": "python -m pytest -q tests/features/test_offer_reach.py",
+        },
+        "interval": {"as_of": "2025-03-31T00:00:00Z"},
+        "output": {"path": "../lake/offer_reach"},
+        "topology": "topology.yaml",
+    }
+    (folder / "specs/offer_reach.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
+    (folder / "runs/offer_reach.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
+    topology = yaml.safe_load((Path(palmette.__file__).parent / "features/topology.yaml").read_text())
+    topology["actors"]["testcase_generator"]["use"] = "forgetful:ForgetfulGenerator"
+    (folder / "runs/topology.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))
+    return folder
+
+
+def test_a_latent_fault_upstream_is_mended_where_it_is(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Test cases that cover too little pass their own criterion here; surviving mutants give them away."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "helpers"))
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
+    before = git(example / "repository", "status", "--porcelain", "--branch")
+    result = palmette.build_features(example / "runs/offer_reach.yaml")
+    summary = feature_summary(result)
+    assert summary["status"] == "finished", summary["failures"]
+    assert invoked(result.folder) == [
+        "config_generator",
+        "utils_retriever",
+        "code_template_generator",
+        "testcase_generator",
+        "testcase_coder",
+        "code_generator",
+        "testcase_generator",
+        "testcase_coder",
+        "code_generator",
+        "pull_request",
+    ]
+    assert git(example / "repository", "status", "--porcelain", "--branch") == before
+    delivered = summary["pull_request"]
+    changed = git(example / "repository", "diff", "--name-only", f"main...{delivered['branch']}").split()
+    assert sorted(changed) == sorted(delivered["files"]) and len(changed) == 3
+    script = git(example / "repository", "show", f"{delivered['branch']}:src/offers/features/offer_reach.py")
+    assert "palmette" not in script and "def build_features(" in script
+    body = Path(delivered["body"]).read_text(encoding="utf-8")
+    assert "redemptions_7d" in body and "| mutation |" in body and "## Lineage" in body
+
+    comment = result.folder / "artefacts/script/src/offers/features/offer_reach.py"
+    comment.write_text(comment.read_text() + "\n# Reviewed.\n")
+    resumed = resume_run(result.folder)
+    assert resumed.status == "finished"
+    assert invoked(result.folder)[10:] == ["pull_request"]
+    assert "# Reviewed." in git(example / "repository", "show", f"{delivered['branch']}:{changed[1]}")
