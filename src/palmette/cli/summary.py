@@ -86,9 +86,20 @@ def print_feature_summary(summary: dict[str, Any]) -> None:
 
 
 def _steps(summary: dict[str, Any]) -> Any:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table("step", "status", "calls", "failed attempts", "seconds", title="What was done", title_justify="left")
+    table = Table(
+        "step",
+        "status",
+        "calls",
+        "failures",
+        "seconds",
+        title="What was done",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for step in summary["steps"]:
         table.add_row(
             step["actor"],
@@ -98,14 +109,24 @@ def _steps(summary: dict[str, Any]) -> Any:
             f"{step['seconds']:.1f}",
         )
     table.add_section()
-    table.add_row("all", summary["status"], f"{summary['planner_steps']} decisions", "", f"{summary['seconds']:.1f}")
+    table.add_row("all", summary["status"], f"{summary['planner_steps']} steps", "", f"{summary['seconds']:.1f}")
     return table
 
 
 def _checks(summary: dict[str, Any]) -> Any:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table("", "check", "what was measured", "seconds", title="What was checked", title_justify="left")
+    table = Table(
+        "",
+        "check",
+        "what was measured",
+        "seconds",
+        title="What was checked",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for check in summary["checks"]:
         table.add_row(_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
     return table

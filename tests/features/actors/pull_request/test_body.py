@@ -184,7 +184,8 @@ def test_the_preview_hides_personal_data_and_whatever_is_computed_from_it() -> N
     schema = {"user_id": BIGINT, "f": BIGINT, "last_city": STRING}
     rows = [{"user_id": number, "f": None if number < 3 else number, "last_city": "Atlantis"} for number in range(7)]
     body = pull_request_body(facts_of(view, preview=Frame.of(schema, rows)))
-    assert "Atlantis" not in body and "5 of 7 rows" in body and "`last_city` hidden" in body
+    assert "Atlantis" not in body and "`last_city` hidden" in body
+    assert len(section(body, "Data preview").splitlines()) == 9
     assert section(body, "Data preview").splitlines()[4] == "| `3` | `3` | ••• |", "rows with values come first"
     again = pull_request_body(facts_of(view, preview=Frame.of(schema, rows[::-1])))
     assert again == body, "the order of the rows does not matter"

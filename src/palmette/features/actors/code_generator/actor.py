@@ -11,6 +11,7 @@ from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, Subject
+from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.signature import shape_of
@@ -72,7 +73,7 @@ class CodeGenerator(BaseActor):
             )
             checks = [Verdict.of(trial.violations, [trial.measurement])]
             if checks[0].ok:
-                checks.append(run_checks(subject, _without_tests(), progress=context.progress))
+                checks.append(run_checks(subject, _checks(context), progress=context.progress))
             context.progress("waiting for the team's test suite")
             verdicts = [*checks, suite.result()]
         return Verdict(
@@ -96,6 +97,11 @@ class CodeGenerator(BaseActor):
         return f"{output.file.path} does not do what the specification says: {violation.message}"
 
 
-def _without_tests() -> list[Check]:
-    """All checks but that of the generated tests alone, which the team's suite runs too."""
-    return [check for check in registered() if check.code != TestsCheck.code]
+def _checks(context: Context) -> list[Check]:
+    """All checks but that of the generated tests alone, which the team's suite runs too.
+
+    Once the test cases have been sent back for surviving mutants, what still survives is the reviewer's to judge.
+    """
+    sent_back = any(found.code == MutationCheck.code for attempt in context.attempts for found in attempt.violations)
+    replaced: dict[str, Check] = {MutationCheck.code: MutationCheck(required=0.0)} if sent_back else {}
+    return [replaced.get(check.code, check) for check in registered() if check.code != TestsCheck.code]

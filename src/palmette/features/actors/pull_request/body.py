@@ -170,9 +170,7 @@ def _preview(facts: Facts) -> str:
         if masked & set(frame.schema)
         else ""
     )
-    return f"{min(len(frame.rows), PREVIEW_ROWS)} of {len(frame.rows)} rows from the sample.{hidden}\n\n" + table(
-        tuple(map(code, frame.schema)), rows
-    )
+    return f"Rows that the script wrote from the sample.{hidden}\n\n" + table(tuple(map(code, frame.schema)), rows)
 
 
 def _emptiest_last(row: Row, view: View) -> tuple[object, ...]:
