@@ -39,7 +39,19 @@ def boundaries(scene: Scene) -> None:
                 row = studio.row(table, entity, exemplar.values[table.name], instant.at, available=instant.available)
                 theme = f"{table.name}_{'known_late' if instant.available else 'at_the_edges'}"
                 scene.case(exemplar, table, entity, [row], (theme, f"{table.name} {instant.note}"))
+            if _looks_back(scene, table):
+                for instant in _edges(scene, table):
+                    entity = scene.entity()
+                    times = (instant.at - HOUR, instant.at)
+                    rows = [studio.row(table, entity, exemplar.values[table.name], at) for at in times]
+                    note = f"the second of two {table.name} {instant.note}"
+                    scene.case(exemplar, table, entity, rows, (f"pairs_of_{table.name}_at_the_edges", note))
     _more_cutoffs(scene)
+
+
+def _looks_back(scene: Scene, table: Table) -> bool:
+    """Whether some source of the table has steps that look at the event before."""
+    return any(source.table == table and source.late_by is not None for source in scene.studio.view.sources)
 
 
 def relevant(scene: Scene, table: Table) -> list[Exemplar]:
@@ -74,6 +86,8 @@ def _edges(scene: Scene, table: Table) -> Iterator[Instant]:
         yield Instant(f"exactly {window} before the cut-off", start)
         yield Instant(f"just more than {window} before the cut-off", start - step)
         yield Instant(f"just less than {window} before the cut-off", start + step)
+        if table.available_time is not None:
+            yield Instant(f"just more than {window} before the cut-off, known after that", start - step, start + HOUR)
         yield Instant(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
         yield Instant(f"a day before the last {window}", start - DAY)
         if window.unit == "d":

@@ -99,9 +99,10 @@ def _dependents(view: View, name: str) -> tuple[str, ...]:
 
 def _times(view: View) -> Iterator[Deviant]:
     for reading in READINGS:
-        names = tuple(feature.name for feature in view.features if reading.concerns(view, feature))
-        if names:
-            yield Deviant(reading.what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
+        for feature in view.features:
+            if reading.concerns(view, feature):
+                names, what = _dependents(view, feature.name), f"{feature.name}: {reading.what}"
+                yield Deviant(what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
     if view.zone != "UTC":
         yield Deviant("days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC"))
     for table in view.tables.values():

@@ -71,6 +71,28 @@ class _AllStates(Reference):
         return list({tuple(row[key] for key in times.table.keys): row for row in rows}.values())
 
 
+class _FirstStates(Reference):
+    """The first state that ever was, instead of the newest."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind != "snapshot" or cutoff is None:
+            return super().visible(rows, times, cutoff)
+        known = [(at, row) for row in rows if (at := times.event(row)) is not None and at < cutoff]
+        known.sort(key=lambda pair: pair[0], reverse=True)
+        return list({tuple(row[key] for key in times.table.keys): row for _, row in known}.values())
+
+
+class _ByAvailability(Reference):
+    """Windows go by when a row became available instead of when it happened."""
+
+    def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        if start is None or known.times.table.available_time is None:
+            return super().within(rows, known, window, cutoff)
+        moment = known.times.table.available_time
+        return [row for row in rows if (at := known.times.at(row, moment)) is not None and at >= start]
+
+
 @dataclass(frozen=True)
 class Reading:
     what: str
@@ -92,6 +114,8 @@ READINGS = (
     Reading("rows exactly at the start of the window do not count", _Exclusive, events=True),
     Reading("rows after the cut-off count", _Future, events=True),
     Reading("windows begin at midnight", _WholeDays, events=True),
+    Reading("windows go by availability", _ByAvailability, events=True),
+    Reading("states are the first there were", _FirstStates, events=False),
     Reading("states that begin exactly at the cut-off count", _Inclusive, events=False),
     Reading("states are a day old", _OldStates, events=False),
     Reading("states are the latest there are", _AllStates, events=False),
