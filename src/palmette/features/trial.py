@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.actors.pull_request.body import personal_columns
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame, arrow_type
@@ -151,7 +150,7 @@ class Trial:
 
     def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()
-        shown = {name: kind for name, kind in self.view.output.items() if name not in personal_columns(self.view)}
+        shown = {name: kind for name, kind in self.view.output.items() if name not in self.view.personal}
         preview = json.dumps([encode_row(shown, row) for row in rows]) if rows else ""
         measurement = Measurement(
             name="sample run",

@@ -127,3 +127,16 @@ class View:
 
     def feature(self, name: str) -> ViewFeature:
         return next(feature for feature in self.features if feature.name == name)
+
+    @property
+    def personal(self) -> frozenset[str]:
+        """Output columns whose values are, or are computed from, personal data."""
+        marked = {
+            f"{name}.{column.name}"
+            for name, table in self.tables.items()
+            for column in table.columns
+            if column.personal
+        }
+        names = {column.split(".", 1)[1] for column in marked}
+        computed = {name for name, columns in self.lineage.items() if marked & set(columns)}
+        return frozenset(computed | (names & {*self.grain, *self.kept}))

@@ -145,18 +145,8 @@ def _survivors(facts: Facts) -> str:
     return "None: the tests notice every mutant that was tried." if tried else "Not measured."
 
 
-def personal_columns(view: View) -> frozenset[str]:
-    """Output columns whose values are, or are computed from, personal data."""
-    marked = {
-        f"{name}.{column.name}" for name, entry in view.tables.items() for column in entry.columns if column.personal
-    }
-    names = {column.split(".", 1)[1] for column in marked}
-    computed = {name for name, columns in view.lineage.items() if marked & set(columns)}
-    return frozenset(computed | (names & {*view.grain, *view.kept}))
-
-
 def _preview(facts: Facts) -> str:
-    frame, masked = facts.preview, personal_columns(facts.view)
+    frame, masked = facts.preview, facts.view.personal
     if frame is None or not frame.rows:
         return (
             "No rows to show: the script was not run on sample data." if frame is None else "The sample gives no rows."
