@@ -1,4 +1,4 @@
-"""Imports run one way, stay quick, and keep out of the sandboxed driver."""
+"""Imports run one way and in no circle, stay quick, and keep out of the sandboxed driver."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import resource
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DRIVER = ROOT / "src" / "palmette" / "features" / "harness" / "palmette_driver"
+SOURCES = ROOT / "src"
+DRIVER = SOURCES / "palmette" / "features" / "harness" / "palmette_driver"
 QUICK_SECONDS = 0.5
 SLACK = 1.6
 """The limit holds on an idle machine; tests run beside other things."""
@@ -48,6 +51,69 @@ def test_layers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(ROOT)
     status = command.lint_imports(no_cache=True)
     assert status == 0, capsys.readouterr().out
+
+
+def imported_when_loaded(tree: ast.AST) -> Iterator[str]:
+    """What a file's text names while it is being imported: not inside functions, not for the type checker only."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from (name for child in node.orelse for name in imported_when_loaded(child))
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from imported_when_loaded(node)
+
+
+def import_graph(root: Path) -> dict[str, set[str]]:
+    """By module: those that must be loaded before it, the packages around them among them.
+
+    The packages around the module itself count only where it names them: they are being loaded already.
+    """
+    places = {file: file.relative_to(root).with_suffix("").parts for file in root.rglob("*.py")}
+    names = {file: ".".join(parts[:-1] if parts[-1] == "__init__" else parts) for file, parts in places.items()}
+    modules, graph = set(names.values()), {}
+    for file, name in names.items():
+        loaded = imported_when_loaded(ast.parse(file.read_text(encoding="utf-8")))
+        named = {item if item in modules else item.rpartition(".")[0] for item in loaded} & modules
+        around = {module.rsplit(".", i)[0] for module in named for i in range(1, module.count(".") + 1)}
+        graph[name] = named | {package for package in around if not f"{name}.".startswith(f"{package}.")}
+    return graph
+
+
+def circle(graph: dict[str, set[str]]) -> str:
+    """The modules of one circle of imports, in order; empty where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return " <- ".join(error.args[1])
+    return ""
+
+
+def test_every_module_can_be_the_first_that_is_imported() -> None:
+    """Where no imports go in a circle, no module can meet another that is half loaded."""
+    graph = import_graph(SOURCES)
+    assert "palmette.engine.actor" in graph["palmette.features.checks.base"]
+    assert not circle(graph)
+
+
+def test_a_circle_through_a_package_is_found(tmp_path: Path) -> None:
+    """`b.low` itself imports nothing, but the package around it does."""
+    files = {
+        "a/__init__.py": "from a.one import x\n",
+        "a/one.py": "from b.low import y\n",
+        "b/__init__.py": "from b.high import z\n",
+        "b/high.py": "if True:\n    from a import x\n",
+        "b/low.py": "def later():\n    import a\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    graph = import_graph(tmp_path)
+    assert set(circle(graph).split(" <- ")) == {"a", "a.one", "b", "b.high"}
+    del graph["b.high"]
+    assert not circle(graph)
 
 
 @pytest.mark.parametrize("file", sorted(DRIVER.glob("*.py")), ids=lambda file: file.stem)

@@ -11,7 +11,7 @@ from palmette.bench.bugs import KINDS, Bug
 from palmette.bench.checks import Cell, Sound, is_good, report
 from palmette.engine.actor import Measurement, Verdict, Violation
 from palmette.features.checks.static.check import violations
-from palmette.features.checks.static.source import Source, parse
+from palmette.features.source import Source, parse
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from palmette.bench import views
 from palmette.bench.bugs import KINDS, Bug
 from palmette.engine.actor import Measurement, Verdict
 from palmette.features.checks import ALL, Check, Subject, run_checks
-from palmette.features.checks.static.source import parse
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.source import parse
 from palmette.sandbox import Sandbox, WarmSpark
 
 CAUGHT, KILLED = 0.95, 0.85

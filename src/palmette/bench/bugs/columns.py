@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from palmette.bench.bugs.places import first_place, mentions, on_output, on_returned, times
-from palmette.features.checks.static.source import Source, called, is_spark_function
 from palmette.features.mutation.mutants import spliced
+from palmette.features.source import Source, called, is_spark_function
 
 
 def no_default(source: Source) -> str | None:

@@ -15,8 +15,8 @@ from palmette.bench.bugs.places import (
     upper_bound,
     with_import,
 )
-from palmette.features.checks.static.source import Source, called, is_spark_function
 from palmette.features.mutation.mutants import spliced
+from palmette.features.source import Source, called, is_spark_function
 
 
 def unbounded(role: str) -> Inject:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from palmette.features.checks.static.source import Source, called, is_spark_function
 from palmette.features.mutation.mutants import spliced
+from palmette.features.source import Source, called, is_spark_function
 
 Inject = Callable[[Source], str | None]
 """Gives the changed script, or None where there is no place for the change."""

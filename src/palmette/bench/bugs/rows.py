@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from palmette.bench.bugs.places import first_place, on_output
 from palmette.features.checks.plan import prunable
-from palmette.features.checks.static.source import Source, called
 from palmette.features.mutation.mutants import spliced
+from palmette.features.source import Source, called
 
 
 def joins(source: Source, kind: str) -> Iterator[ast.Call]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -27,6 +27,12 @@ class Example(NamedTuple):
     """Only the columns that its rows name."""
     named: tuple[frozenset[str], ...]
     """By row of `expect`: the columns that are compared."""
+
+    def without(self, names: Container[str]) -> Example:
+        """The example as far as it does not name these columns."""
+        kept = {name: kind for name, kind in self.expect.schema.items() if name not in names}
+        named = tuple(frozenset(name for name in row if name not in names) for row in self.named)
+        return self._replace(expect=Frame.of(kept, self.expect.rows), named=named)
 
     def completed(self, view: View, actual: Frame) -> Frame:
         """The expected rows, with the values of the actual row of the same identity where a row names none."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import difference, failure
-from palmette.features.frame import Frame
 from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case
-from palmette.features.oracle import NotCovered, WouldFail, expected
+from palmette.features.oracle import Expected, NotCovered, WouldFail, expected, skipped_text
 
 
 class DifferentialCheck:
@@ -22,16 +23,16 @@ class DifferentialCheck:
     cost: ClassVar[int] = 20
 
     def check(self, subject: Subject) -> Outcome:
-        view, skipped = subject.view, "no scenario could be made for this view"
-        wanted: dict[str, Frame] = {}
+        view, reason = subject.view, "no scenario could be made for this view"
+        wanted: dict[str, Expected] = {}
         found = scenarios(view, seed=subject.seed)
         for scenario in found:
             try:
                 wanted[scenario.name] = expected(view, scenario.frames, scenario.as_of)
-            except (NotCovered, WouldFail) as reason:
-                skipped = str(reason)
+            except (NotCovered, WouldFail) as error:
+                reason = str(error)
         if not wanted:
-            return Outcome(skipped=skipped)
+            return Outcome(skipped=reason)
         compared = [scenario for scenario in found if scenario.name in wanted]
         results = subject.harness.execute(
             subject.script,
@@ -48,5 +49,18 @@ class DifferentialCheck:
                 message = f"Script and oracle disagree in scenario {scenario.name!r}: {scenario.why}"
                 violations.append(Violation(code=self.code, subject=scenario.name, message=message, evidence=problem))
         rows = sum(len(frame.rows) for frame in wanted.values())
-        left = f"; {len(found) - len(compared)} left out: {skipped}" if len(compared) < len(found) else ""
-        return Outcome(tuple(violations), detail=f"{len(compared)} scenarios, {rows} rows{left}")
+        left = f"{len(found) - len(compared)} left out: {reason}" if len(compared) < len(found) else ""
+        parts = [f"{len(compared)} scenarios, {rows} rows", left, _skipped(list(wanted.values()))]
+        return Outcome(tuple(violations), detail="; ".join(part for part in parts if part))
+
+
+def _skipped(wanted: Sequence[Expected]) -> str:
+    """Features that were skipped, and in how many scenarios when not in all."""
+    counts = Counter(name for frame in wanted for name in frame.skipped)
+    reasons = {name: reason for frame in wanted for name, reason in frame.skipped.items()}
+    return skipped_text(
+        {
+            name: reason if counts[name] == len(wanted) else f"{reason} (in {counts[name]} scenarios)"
+            for name, reason in reasons.items()
+        }
+    )

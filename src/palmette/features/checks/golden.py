@@ -8,7 +8,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import Example, examples, failure, unlike
 from palmette.features.harness.harness import Case
-from palmette.features.oracle import NotCovered, WouldFail, expected
+from palmette.features.oracle import NotCovered, WouldFail, expected, skipped_text
 from palmette.features.spec.view import View
 
 NO_TESTS = "the specification has no unit tests"
@@ -23,12 +23,14 @@ class SpecCheck:
     cost: ClassVar[int] = 1
 
     def check(self, subject: Subject) -> Outcome:
-        found = examples(subject.view)
-        skipped = [f"{example.name}: {reason}" for example in found if (reason := _not_covered(subject.view, example))]
-        if len(skipped) == len(found):
-            return Outcome(skipped="; ".join(skipped) or NO_TESTS)
-        detail = f"{len(found) - len(skipped)} unit tests of the specification"
-        return Outcome(contradictions(subject.view), detail=detail)
+        view = subject.view
+        found = examples(view)
+        reasons = {example.name: reason for example in found if (reason := _not_covered(view, example))}
+        judged = len(found) - len(reasons)
+        if not judged:
+            return Outcome(skipped=skipped_text(reasons) or NO_TESTS)
+        parts = [f"{judged} unit tests of the specification", skipped_text(reasons)]
+        return Outcome(contradictions(view), detail="; ".join(part for part in parts if part))
 
 
 def contradictions(view: View) -> tuple[Violation, ...]:
@@ -36,7 +38,8 @@ def contradictions(view: View) -> tuple[Violation, ...]:
     found = []
     for example in examples(view):
         try:
-            problem = unlike(view, example, expected(view, example.frames, example.as_of))
+            output = expected(view, example.frames, example.as_of)
+            problem = unlike(view, example.without(output.skipped), output)
         except NotCovered:
             continue
         except WouldFail as reason:
@@ -48,14 +51,14 @@ def contradictions(view: View) -> tuple[Violation, ...]:
 
 
 def _not_covered(view: View, example: Example) -> str:
-    """Why the oracle cannot judge an example; empty when it can."""
+    """Why the oracle cannot judge an example, or columns of it; empty when it can."""
     try:
-        expected(view, example.frames, example.as_of)
+        skipped = expected(view, example.frames, example.as_of).skipped
     except NotCovered as reason:
         return str(reason)
     except WouldFail:
         return ""
-    return ""
+    return skipped_text({name: reason for name, reason in skipped.items() if name in example.expect.schema})
 
 
 class GoldenCheck:

@@ -10,11 +10,11 @@ from typing import ClassVar
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE, difference
-from palmette.features.checks.static.source import parse
 from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.mutation import Mutant, mutants, sample
+from palmette.features.source import parse
 
 ORIGINAL = "original"
 

@@ -11,9 +11,9 @@ from palmette.engine.actor import Violation
 from palmette.errors import nearest
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import failure
-from palmette.features.checks.static.source import called, parse
 from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.source import called, parse
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import Schema, View
 

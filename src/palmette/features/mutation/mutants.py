@@ -7,8 +7,8 @@ import random
 from collections import defaultdict
 from typing import NamedTuple
 
-from palmette.features.checks.static.source import Source
 from palmette.features.mutation.operators import OPERATORS
+from palmette.features.source import Source
 
 
 class Mutant(NamedTuple):

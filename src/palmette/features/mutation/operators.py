@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from palmette.features.checks.static.source import Source, called, is_spark_function
+from palmette.features.source import Source, called, is_spark_function
 from palmette.features.spec.values import SparkType
 
 Operator = Callable[[Source, ast.AST], Iterator[str]]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import (
+from palmette.features.source import (
     Source,
     called,
     calls_in_sql,

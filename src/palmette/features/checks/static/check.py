@@ -9,7 +9,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.static import calls, names, rows, writes
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import Source, parse
+from palmette.features.source import Source, parse
 
 Rule = Callable[[Source], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (*writes.RULES, *calls.RULES, *rows.RULES, *names.RULES)

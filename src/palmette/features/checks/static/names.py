@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from palmette.errors import nearest
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import Source, called, is_spark_function, sql_texts
+from palmette.features.source import Source, called, is_spark_function, sql_texts
 
 _READERS = frozenset(
     {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import Source, called, calls_in_sql, is_spark_function, sql_texts
+from palmette.features.source import Source, called, calls_in_sql, is_spark_function, sql_texts
 
 _POSITIONAL = frozenset(
     {"row_number", "lag", "lead", "ntile", "first", "last", "first_value", "last_value", "nth_value"}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from palmette.features.checks.static.finding import Finding
-from palmette.features.checks.static.source import Source, called, dotted
+from palmette.features.source import Source, called, dotted
 
 _SINKS = frozenset({"parquet", "orc", "csv", "json", "save", "saveAsTable", "insertInto"})
 

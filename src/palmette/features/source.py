@@ -1,4 +1,4 @@
-"""A feature script as a syntax tree, with the questions that the static rules ask of it.
+"""A feature script as a syntax tree, with the questions that static rules and mutations ask of it.
 
 Nothing is executed. What a name stands for is followed through the assignments of its own function and of
 the module; what cannot be followed is unknown, and no rule objects to what is unknown.
