@@ -33,3 +33,13 @@ def test_own_modules_come_last_and_lines_keep_their_length(formatter: tuple[str,
     )
     made = format_file(TextFile(path="jobs/x.py", text=SOURCE), conventions, Sandbox(), tmp_path)
     assert made.text == EXPECTED
+
+
+@pytest.mark.parametrize("package", ["jobs", "src/jobs"])
+def test_own_packages_come_last(package: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir(parents=True)
+    (tmp_path / package / "__init__.py").write_text("", encoding="utf-8")
+    conventions = Conventions(script_path="", test_path="", config_path="", functions=())
+    source = "from jobs.x import build\nimport yaml\n\nprint(build, yaml)\n"
+    made = format_file(TextFile(path="test/test_x.py", text=source), conventions, Sandbox(), tmp_path)
+    assert made.text == "import yaml\n\nfrom jobs.x import build\n\nprint(build, yaml)\n"

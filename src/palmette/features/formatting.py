@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,17 +24,31 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
         for name in SETTINGS:
             if (repository / name).is_file():
                 (root / name).write_bytes((repository / name).read_bytes())
-        for package in (*repository.glob("*/__init__.py"), *repository.glob("src/*/__init__.py")):
+        for module in _own_modules(file.text, repository):
             # Ruff sorts the team's own imports last when it sees that they are the team's own.
-            (root / package.relative_to(repository)).parent.mkdir(parents=True, exist_ok=True)
-        for module in repository.glob("*.py"):
-            (root / module.name).touch()
+            (root / module).parent.mkdir(parents=True, exist_ok=True)
+            (root / module).touch()
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
         for command in _commands(conventions):
             sandbox.run([*command, file.path], cwd=root, limits=Limits(seconds=30))
         return TextFile(path=file.path, text=target.read_text(encoding="utf-8"))
+
+
+def _own_modules(source: str, repository: Path) -> Iterator[Path]:
+    """Where the modules that the source imports lie in the repository, or will lie once they are delivered."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for name, base in itertools.product(names, (Path(), Path("src"))):
+            first = repository / base / name.split(".")[0]
+            if first.is_dir() or first.with_suffix(".py").is_file():
+                yield base.joinpath(*name.split(".")).with_suffix(".py")
 
 
 def _commands(conventions: Conventions) -> list[list[str]]:
