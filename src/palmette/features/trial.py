@@ -17,7 +17,7 @@ from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame, arrow_type
 from palmette.features.frame_json import encode_row
-from palmette.features.oracle import NotCovered, WouldFail, differences, expected
+from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
@@ -146,7 +146,8 @@ class Trial:
                 message="The data written from the sample is not what the specification demands.",
             )
         ]
-        return f"equal to the oracle on {len(wanted.rows)} rows", violations if found else []
+        parts = [f"equal to the oracle on {len(wanted.rows)} rows", skipped_text(wanted.skipped)]
+        return "; ".join(part for part in parts if part), violations if found else []
 
     def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> TrialResult:
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from palmette.features.frame_json import decode_row, encode_row
 from palmette.features.frames import scenarios
 from palmette.features.frames.palette import example_of
-from palmette.features.oracle import NotCovered, expected
-from palmette.features.spec.resolve import load_view
+from palmette.features.oracle import NotCovered, differences, expected
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.view import View
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
@@ -101,3 +104,24 @@ def test_the_oracle_knows_the_examples(view: View) -> None:
             expected(view, scenario.frames, scenario.as_of)
         except NotCovered as reason:
             pytest.fail(f"{scenario.name}: {reason}")
+
+
+@pytest.mark.parametrize(("zone", "other"), [
+    ("UTC", "America/New_York"), ("UTC", "Asia/Tokyo"), ("Europe/Berlin", "UTC"), ("America/New_York", "UTC"),
+])  # fmt: skip
+def test_days_of_another_zone_give_something_else(zone: str, other: str) -> None:
+    registry = Registry.model_validate({"dfr": 1, "tables": [{
+        "name": "visits", "kind": "event", "path": "visits", "keys": ["id"], "event_time": "day",
+        "columns": [{"name": "id", "type": "bigint"}, {"name": "guest", "type": "string"},
+                    {"name": "day", "type": "date"}]}]})  # fmt: skip
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "guests", "entities": [{"name": "guest", "keys": ["guest"]}],
+        "time": {"zone": zone}, "features": [
+            {"name": "visits_7d", "dtype": "bigint",
+             "aggregate": {"function": "count", "source": "visits", "window": "7d"}}]})  # fmt: skip
+    view = resolve(spec, registry)
+    wrong = replace(view, zone=other)
+    assert any(
+        differences(expected(view, each.frames, each.as_of), expected(wrong, each.frames, each.as_of), view)
+        for each in scenarios(view)
+    )

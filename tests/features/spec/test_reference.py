@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -17,7 +18,7 @@ from pydantic import BaseModel
 from palmette.documents import Model, parse_document, read_document
 from palmette.features.frame import Frame
 from palmette.features.oracle import expected
-from palmette.features.spec import dfr, fsc, run
+from palmette.features.spec import dfr, fsc, fsc_steps, run
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import AggregateFunction, FeatureSpec
 from palmette.features.spec.literals import to_python
@@ -26,13 +27,23 @@ from palmette.features.spec.resolve import resolve
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "palmette"
-MODULES: dict[str, ModuleType] = {"fsc": fsc, "dfr": dfr, "run": run}
+MODULES: dict[str, tuple[ModuleType, ...]] = {"fsc": (fsc, fsc_steps), "dfr": (dfr,), "run": (run,)}
 BLOCK = re.compile(r"<!-- fields: (?P<names>[\w ]+) -->\n(?P<table>.*?)<!-- end -->", re.S)
 
 
-def field_tables(names: str, module: ModuleType) -> str:
+def models_of(name: str) -> dict[str, type[BaseModel]]:
+    """The models of a format, by name."""
+    return {
+        key: value
+        for module in MODULES[name]
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Model) and value.__module__ == module.__name__
+    }
+
+
+def field_tables(names: str, models: Mapping[str, type[BaseModel]]) -> str:
     """The tables of some models: every field with its type, default and docstring."""
-    return "\n".join(_table(getattr(module, name)) for name in names.split())
+    return "\n".join(_table(models[name]) for name in names.split())
 
 
 def _table(model: type[BaseModel]) -> str:
@@ -78,7 +89,7 @@ def _kind(schema: dict[str, Any]) -> str:
 def renewed(name: str, text: str) -> str:
     """The page with its field tables as the models have them."""
     return BLOCK.sub(
-        lambda found: f"<!-- fields: {found['names']} -->\n{field_tables(found['names'], MODULES[name])}<!-- end -->",
+        lambda found: f"<!-- fields: {found['names']} -->\n{field_tables(found['names'], models_of(name))}<!-- end -->",
         text,
     )
 
@@ -88,11 +99,7 @@ def test_field_tables_are_those_of_the_models(name: str) -> None:
     text = (REFERENCE / f"{name}.md").read_text("utf-8")
     assert renewed(name, text) == text
     shown = {model for found in BLOCK.finditer(text) for model in found["names"].split()}
-    models = {
-        key
-        for key, value in vars(MODULES[name]).items()
-        if isinstance(value, type) and issubclass(value, Model) and value.__module__ == MODULES[name].__name__
-    }
+    models = set(models_of(name))
     steps = {model for model in models if model.endswith("Step")}
     assert models - steps <= shown
 

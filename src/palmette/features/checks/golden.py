@@ -25,11 +25,11 @@ class SpecCheck:
     def check(self, subject: Subject) -> Outcome:
         view = subject.view
         found = examples(view)
-        reasons = {example.name: reason for example in found if (reason := _not_covered(view, example))}
-        judged = len(found) - len(reasons)
+        skipped = {name: reason for example in found for name, reason in _not_covered(view, example).items()}
+        judged = [example for example in found if example.name not in skipped]
         if not judged:
-            return Outcome(skipped=skipped_text(reasons) or NO_TESTS)
-        parts = [f"{judged} unit tests of the specification", skipped_text(reasons)]
+            return Outcome(skipped=skipped_text(skipped) or NO_TESTS)
+        parts = [f"{len(judged)} unit tests of the specification", skipped_text(skipped)]
         return Outcome(contradictions(view), detail="; ".join(part for part in parts if part))
 
 
@@ -50,15 +50,15 @@ def contradictions(view: View) -> tuple[Violation, ...]:
     return tuple(found)
 
 
-def _not_covered(view: View, example: Example) -> str:
-    """Why the oracle cannot judge an example, or columns of it; empty when it can."""
+def _not_covered(view: View, example: Example) -> dict[str, str]:
+    """The features that the oracle cannot judge in an example, or the example itself; each with the reason."""
     try:
         skipped = expected(view, example.frames, example.as_of).skipped
     except NotCovered as reason:
-        return str(reason)
+        return {example.name: str(reason)}
     except WouldFail:
-        return ""
-    return skipped_text({name: reason for name, reason in skipped.items() if name in example.expect.schema})
+        return {}
+    return {name: reason for name, reason in skipped.items() if name in example.expect.schema}
 
 
 class GoldenCheck:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, GapStep, JoinStep, Lookup, SessionStep
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import GapStep, JoinStep, SessionStep
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 

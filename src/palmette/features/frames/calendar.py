@@ -10,6 +10,8 @@ from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wa
 from palmette.features.spec.dfr import Column
 
 YEAR = 2024
+OFF_MIDNIGHT = timedelta(minutes=30)
+"""So near to midnight that zones an hour apart are on different days."""
 
 
 class CutOffs(NamedTuple):
@@ -21,9 +23,9 @@ class CutOffs(NamedTuple):
     """Midnight soon after the clock was changed (any midnight in a zone without)."""
     autumn: datetime
     leap: datetime
-    """Midnight after 29 February."""
+    """Late on 29 February, when it is 1 March further east (the midnight after it where cut-offs are ends of days)."""
     year: datetime
-    """Midnight of New Year."""
+    """Early on New Year's Day, when it is still the old year further west (its midnight likewise)."""
 
 
 def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
@@ -33,17 +35,13 @@ def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
     plain = (
         midnight(date(YEAR, 5, 17), zone) if midnights else at_wall(datetime(YEAR, 5, 17, 14, 30, 5), zone)  # noqa: DTZ001
     )
+    off = timedelta(0) if midnights else OFF_MIDNIGHT
     return CutOffs(
         plain,
-        *(
-            midnight(day, zone)
-            for day in (
-                first + timedelta(days=2),
-                last + timedelta(days=2),
-                date(YEAR, 3, 1),
-                date(YEAR, 1, 1),
-            )
-        ),
+        midnight(first + timedelta(days=2), zone),
+        midnight(last + timedelta(days=2), zone),
+        midnight(date(YEAR, 3, 1), zone) - off,
+        midnight(date(YEAR, 1, 1), zone) + off,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from palmette.features.spec import fsc
+from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.view import View
 
 Literal = str | int | float | bool
@@ -74,37 +74,37 @@ def clues_of(view: View) -> Clues:
     return clues.closed()
 
 
-def _step(clues: Clues, step: fsc.Step) -> None:
+def _step(clues: Clues, step: fsc_steps.Step) -> None:
     match step:
-        case fsc.FilterStep():
+        case fsc_steps.FilterStep():
             _read(clues, step.filter)
-        case fsc.ComputeStep():
+        case fsc_steps.ComputeStep():
             for name, text in step.compute.items():
                 clues.bases[name] |= _read(clues, text)
-        case fsc.ReplaceStep():
+        case fsc_steps.ReplaceStep():
             _extend(clues.literals[step.replace.column], step.replace.values)
-        case fsc.ConvertStep():
+        case fsc_steps.ConvertStep():
             clues.numbers.add(step.convert.column)
             if step.convert.format:
                 _extend(clues.formats[step.convert.column], [step.convert.format])
-        case fsc.CategoriseStep():
+        case fsc_steps.CategoriseStep():
             _categorise(clues, step.categorise)
-        case fsc.ExtractStep():
+        case fsc_steps.ExtractStep():
             _extract(clues, step.extract)
         case _:
             _relation(clues, step)
 
 
-def _relation(clues: Clues, step: fsc.Step) -> None:
+def _relation(clues: Clues, step: fsc_steps.Step) -> None:
     """Columns that come from other rows."""
-    if isinstance(step, fsc.PreviousStep):
+    if isinstance(step, fsc_steps.PreviousStep):
         clues.bases[step.previous.column] |= _read(clues, step.previous.of)
-    if isinstance(step, fsc.JoinStep) and isinstance(step.join.columns, dict):
+    if isinstance(step, fsc_steps.JoinStep) and isinstance(step.join.columns, dict):
         for new, there in step.join.columns.items():
             clues.bases[new].add(there)
 
 
-def _categorise(clues: Clues, rule: fsc.Categorise) -> None:
+def _categorise(clues: Clues, rule: fsc_steps.Categorise) -> None:
     for case in rule.cases:
         clues.bases[rule.column] |= _read(clues, case.when)
     if rule.of is not None:
@@ -114,7 +114,7 @@ def _categorise(clues: Clues, rule: fsc.Categorise) -> None:
             _extend(clues.literals[name], rule.buckets)
 
 
-def _extract(clues: Clues, rule: fsc.Extract) -> None:
+def _extract(clues: Clues, rule: fsc_steps.Extract) -> None:
     if rule.column != rule.of:
         clues.bases[rule.column].add(rule.of)
     if rule.split is not None:

@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from palmette.features.spec.dfr import Column, Table
-from palmette.features.spec.fsc import Aggregate, Expression, JoinStep, Lookup
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import JoinStep
 from palmette.features.spec.view import View, ViewSource
 
 

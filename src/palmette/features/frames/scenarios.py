@@ -117,9 +117,19 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
     ),
     ("spring", scenes.boundaries, "spring", "Windows that span the day on which clocks go forward."),
     ("autumn", crowd, "autumn", "Many events around the day on which clocks go back."),
-    ("leap_day", crowd, "leap", "Many events around 29 February."),
+    (
+        "leap_day",
+        crowd,
+        "leap",
+        "Many events around 29 February, late at night: further east it is March.",
+    ),
     ("crowd", crowd, "plain", "Several hundred random events of few entities."),
-    ("new_year", scenes.midnights, "year", "Events at midnights, of the zone and of UTC, around New Year."),
+    (
+        "new_year",
+        scenes.midnights,
+        "year",
+        "Events at midnights, of the zone and of UTC, early on New Year's Day: further west it is the old year.",
+    ),
     ("empty", scenes.empty, "plain", "Tables without rows."),
 )
 

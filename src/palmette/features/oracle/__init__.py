@@ -2,6 +2,7 @@
 
 from palmette.features.oracle.compare import Difference, differences
 from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.expected import Expected, skipped_text
 from palmette.features.oracle.reference import expected
 
-__all__ = ["Difference", "NotCovered", "WouldFail", "differences", "expected"]
+__all__ = ["Difference", "Expected", "NotCovered", "WouldFail", "differences", "expected", "skipped_text"]

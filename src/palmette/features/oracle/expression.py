@@ -1,25 +1,18 @@
-# ruff: noqa: ARG001, ARG005, RUF012 - entries of one table all take the same arguments
+# ruff: noqa: ARG005 - entries of one table all take the same arguments
 
 """Spark SQL expressions over Python rows.
 
 `compile_row` and `compile_group` turn text into a `Typed`: its type, and a function of one row or of a group's rows.
-Types follow Spark in ANSI mode; `/` and `%` give null on a zero divisor, which is the FSC's rule. The text is
-parsed by sqlglot with every function left as written, so that the tables of `functions` are the one list of names.
+Types follow Spark in ANSI mode; `/` and `%` give null on a zero divisor, which is the FSC's rule.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
-from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlglot import exp, parse_one
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from palmette.features.oracle import coercion as c
 from palmette.features.oracle import functions, groups
@@ -27,31 +20,9 @@ from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import cast, in_range
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import like
+from palmette.features.oracle.syntax import interval, literal, parse, spark_type_of
 from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, constant, order_key, same, to, unify
 from palmette.features.spec.values import SparkType
-
-_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION")
-
-
-class _AsWritten(Spark):
-    """Spark SQL without sqlglot's own reading of functions."""
-
-    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
-        FUNCTIONS: dict[str, Any] = {}
-        FUNCTION_PARSERS = {name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX}
-        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}
-        NO_PAREN_FUNCTION_PARSERS = {
-            name: parse for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("CASE", "IF")
-        }
-
-
-@lru_cache(maxsize=4096)
-def parse(sql: str) -> exp.Expr:
-    """The syntax tree of an expression."""
-    try:
-        return parse_one(sql, dialect=_AsWritten)
-    except SqlglotError as error:
-        raise NotCovered(f"{sql!r}: {error}") from error
 
 
 def compile_row(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> Typed:
@@ -88,44 +59,6 @@ def _column(node: Any, scope: Scope) -> Typed:
     if found is None or scope.groups:
         raise NotCovered(f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist"))
     return Typed(scope.schema[found], lambda row: row[found])
-
-
-def _literal(node: Any, scope: Scope) -> Typed:
-    text = node.this
-    if node.is_string:
-        return constant(text, c.STRING)
-    if re.fullmatch(r"\d+", text):
-        number = int(text)
-        if number >= 1 << 63:
-            return constant(Decimal(text), SparkType("decimal", len(text), 0))
-        return constant(number, c.INT if number < 1 << 31 else c.BIGINT)
-    if "e" in text.lower():
-        return constant(float(text), c.DOUBLE)
-    value = Decimal(text)
-    scale = -int(value.as_tuple().exponent)
-    return constant(value, SparkType("decimal", max(len(value.as_tuple().digits), scale), scale))
-
-
-def _interval(node: Any, scope: Scope) -> Typed:
-    unit = (node.args.get("unit") or exp.Var(this="")).name.lower().rstrip("s")
-    amount = node.this.name if isinstance(node.this, exp.Literal) else ""
-    if not re.fullmatch(r"-?\d+", amount.strip()):
-        raise NotCovered(f"{node.sql(dialect='spark')}")
-    number = int(amount)
-    if unit in ("year", "month"):
-        return constant(number * (12 if unit == "year" else 1), c.MONTHS)
-    if unit not in ("week", "day", "hour", "minute", "second", "millisecond", "microsecond"):
-        raise NotCovered(f"{node.sql(dialect='spark')}")
-    return constant(timedelta(**{unit + "s": number}), c.INTERVAL)
-
-
-def spark_type_of(node: exp.Expr) -> SparkType:
-    """The type that a cast names."""
-    text = node.sql(dialect="spark")
-    try:
-        return SparkType.parse(text)
-    except ValueError as error:
-        raise NotCovered(f"the type {text}") from error
 
 
 def _cast(node: Any, scope: Scope) -> Typed:
@@ -381,8 +314,8 @@ def _bits(symbol: Callable[[int, int], int]) -> Callable[[Any, Scope], Typed]:
 _NODES: dict[type, Callable[[Any, Scope], Typed]] = {
     exp.Column: _column,
     exp.Identifier: _column,
-    exp.Literal: _literal,
-    exp.Interval: _interval,
+    exp.Literal: literal,
+    exp.Interval: interval,
     exp.RawString: lambda node, scope: constant(node.this, c.STRING),
     exp.Null: lambda node, scope: constant(None, c.NULL),
     exp.Boolean: lambda node, scope: constant(bool(node.this), c.BOOLEAN),

@@ -18,9 +18,11 @@ from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast, to_single
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.expected import Expected, skipped_text
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import Flow, literal, pairs, run_steps
+from palmette.features.oracle.syntax import columns_of
 from palmette.features.oracle.vocabulary import Group, compile_aggregate
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType, Window
@@ -29,15 +31,15 @@ from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 Key = tuple[Any, ...]
 
 
-def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame:
-    """The rows that the view has on these tables, by definition.
+def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Expected:
+    """The rows that the view has on these tables, by definition; without the features that are not covered.
 
     Args:
         frames: by name, every table of the view.
         as_of: the cut-off; None when the spine carries it.
 
     Raises:
-        NotCovered: the oracle has no answer, e.g. for a function it does not know.
+        NotCovered: the oracle cannot tell which rows there are, or knows none of the features.
         WouldFail: Spark would raise on these rows too.
     """
     return Reference(view, frames, as_of).output()
@@ -74,10 +76,13 @@ class Reference:
         self._known: dict[tuple[str, datetime | None], Known] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
+        self._inputs = lru_cache(maxsize=None)(self._named_in)
+        self.skipped: dict[str, str] = {}
+        """Features without an answer, each with the reason."""
         self._condition = lru_cache(maxsize=None)(self._compiled_condition)
         self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
-    def output(self) -> Frame:
+    def output(self) -> Expected:
         rows = []
         for base in self.spine() if self.view.spine is not None else self.keys():
             row = self.features(base)
@@ -85,7 +90,10 @@ class Reference:
                 cutoff = base[AS_OF]
                 row[self.view.partition] = None if cutoff is None else day_of(cutoff - MICROSECOND, self.zone)
             rows.append(row)
-        return Frame.of(self.view.output, rows)
+        if self.skipped and not any(feature.name not in self.skipped for feature in self.view.features):
+            raise NotCovered(skipped_text(self.skipped))
+        schema = {name: kind for name, kind in self.view.output.items() if name not in self.skipped}
+        return Expected(schema, Frame.of(schema, rows).rows, dict(self.skipped))
 
     def spine(self) -> Iterable[Row]:
         """Grain, kept columns and cut-off of every row of the spine."""
@@ -114,14 +122,30 @@ class Reference:
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
     def features(self, base: Row) -> Row:
-        """`base` with all features, internal ones too."""
+        """`base` with all features, internal ones too, but for those that are skipped."""
         row = dict(base)
         for name in self.view.derivation_order:
-            feature = self.view.feature(name)
-            if name not in self._computed:
-                self._computed[name] = self.compiled(feature)
-            row[name] = self._computed[name](row, base[AS_OF])
+            if name in self.skipped:
+                continue
+            try:
+                row[name] = self.value(self.view.feature(name), row, base[AS_OF])
+            except NotCovered as reason:
+                self.skipped[name] = str(reason)
         return row
+
+    def value(self, feature: ViewFeature, row: Row, cutoff: datetime | None) -> Any:
+        for used in self._inputs(feature.name):
+            if used in self.skipped:
+                raise NotCovered(f"derived from {used}")
+        if feature.name not in self._computed:
+            self._computed[feature.name] = self.compiled(feature)
+        return self._computed[feature.name](row, cutoff)
+
+    def _named_in(self, name: str) -> tuple[str, ...]:
+        """The features that a derivation names."""
+        derive = self.view.feature(name).derive
+        named = columns_of(derive) if derive is not None else frozenset[str]()
+        return tuple(feature.name for feature in self.view.features if feature.name.lower() in named)
 
     def compiled(self, feature: ViewFeature) -> Callable[[Row, datetime | None], Any]:
         """The feature as a function of the row so far and the cut-off: computed, cast, defaulted."""

@@ -20,7 +20,7 @@ from palmette.features.oracle.functions.times import day_parts
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.typed import constant, order_key, same, unify
-from palmette.features.spec import fsc
+from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
 
@@ -50,24 +50,24 @@ class Flow:
         self.schema = {**self.schema, name: kind}
 
 
-def run_steps(flow: Flow, steps: Sequence[fsc.Step]) -> None:
+def run_steps(flow: Flow, steps: Sequence[fsc_steps.Step]) -> None:
     """Applies the steps in order; changes `flow`."""
     for step in steps:
         _STEPS[type(step)](flow, step)
 
 
-def _filter(flow: Flow, step: fsc.FilterStep) -> None:
+def _filter(flow: Flow, step: fsc_steps.FilterStep) -> None:
     condition = compile_row(step.filter, flow.schema, flow.zone).run
     flow.rows = [row for row in flow.rows if condition(row) is True]
 
 
-def _compute(flow: Flow, step: fsc.ComputeStep) -> None:
+def _compute(flow: Flow, step: fsc_steps.ComputeStep) -> None:
     compiled = {name: compile_row(text, flow.schema, flow.zone) for name, text in step.compute.items()}
     flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
     flow.schema = {**flow.schema, **{name: item.kind for name, item in compiled.items()}}
 
 
-def _replace(flow: Flow, step: fsc.ReplaceStep) -> None:
+def _replace(flow: Flow, step: fsc_steps.ReplaceStep) -> None:
     name, kind = step.replace.column, flow.schema[step.replace.column]
     pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in step.replace.values.items()]
     result = kind
@@ -99,7 +99,7 @@ def literal(value: Any) -> Any:
             return constant(str(value), c.STRING)
 
 
-def _convert(flow: Flow, step: fsc.ConvertStep) -> None:
+def _convert(flow: Flow, step: fsc_steps.ConvertStep) -> None:
     rule, source = step.convert, flow.schema[step.convert.column]
     target = rule.to.parsed
     registered = flow.table.column(rule.column)
@@ -135,7 +135,7 @@ def _by_pattern(text: str, target: SparkType, pattern: str, zone: ZoneInfo) -> A
     return cast(parse_clock(text, pattern, zone), c.TIMESTAMP, target, zone)
 
 
-def _categorise(flow: Flow, step: fsc.CategoriseStep) -> None:
+def _categorise(flow: Flow, step: fsc_steps.CategoriseStep) -> None:
     rule = step.categorise
     if rule.of is not None:
         _buckets(flow, rule)
@@ -150,7 +150,7 @@ def _categorise(flow: Flow, step: fsc.CategoriseStep) -> None:
     flow.column(rule.column, kind, value)
 
 
-def _buckets(flow: Flow, rule: fsc.Categorise) -> None:
+def _buckets(flow: Flow, rule: fsc_steps.Categorise) -> None:
     of = compile_row(rule.of or "", flow.schema, flow.zone)
     labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
 
@@ -163,13 +163,13 @@ def _buckets(flow: Flow, rule: fsc.Categorise) -> None:
     flow.column(rule.column, c.STRING, value)
 
 
-def _extract(flow: Flow, step: fsc.ExtractStep) -> None:
+def _extract(flow: Flow, step: fsc_steps.ExtractStep) -> None:
     rule, source = step.extract, flow.schema[step.extract.of]
     kind, extract = _extractor(rule, source, flow.zone)
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
 
-def _extractor(rule: fsc.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
+def _extractor(rule: fsc_steps.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
     if rule.split is not None:
         separator, part = rule.split.by, rule.split.part
         return c.STRING, lambda text: _part(text.split(separator), part)
@@ -202,7 +202,7 @@ def _date_part(reading: datetime, part: str) -> int:
     return day_parts(reading.date())[names.get(part, part)]
 
 
-def _join(flow: Flow, step: fsc.JoinStep) -> None:
+def _join(flow: Flow, step: fsc_steps.JoinStep) -> None:
     rule = step.join
     table, frame = flow.tables[rule.table], flow.frames[rule.table]
     times = Times(table, flow.zone)
@@ -284,7 +284,7 @@ def _look_back(
     flow.schema = {**flow.schema, column: kind}
 
 
-def _previous(flow: Flow, step: fsc.PreviousStep) -> None:
+def _previous(flow: Flow, step: fsc_steps.PreviousStep) -> None:
     rule = step.previous
     of = compile_row(rule.of, flow.schema, flow.zone)
     _look_back(
@@ -305,7 +305,7 @@ def _elapsed(flow: Flow, rows: list[Row]) -> list[int | None]:
     return gaps[: len(rows)]
 
 
-def _gap(flow: Flow, step: fsc.GapStep) -> None:
+def _gap(flow: Flow, step: fsc_steps.GapStep) -> None:
     rule = step.gap
     size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
     _look_back(
@@ -317,7 +317,7 @@ def _gap(flow: Flow, step: fsc.GapStep) -> None:
     )
 
 
-def _session(flow: Flow, step: fsc.SessionStep) -> None:
+def _session(flow: Flow, step: fsc_steps.SessionStep) -> None:
     rule = step.session
     timeout = rule.timeout.timedelta // MICROSECOND
 
@@ -332,14 +332,14 @@ def _session(flow: Flow, step: fsc.SessionStep) -> None:
 
 
 _STEPS: dict[type, Callable[[Flow, Any], None]] = {
-    fsc.FilterStep: _filter,
-    fsc.ComputeStep: _compute,
-    fsc.ReplaceStep: _replace,
-    fsc.ConvertStep: _convert,
-    fsc.CategoriseStep: _categorise,
-    fsc.ExtractStep: _extract,
-    fsc.JoinStep: _join,
-    fsc.PreviousStep: _previous,
-    fsc.GapStep: _gap,
-    fsc.SessionStep: _session,
+    fsc_steps.FilterStep: _filter,
+    fsc_steps.ComputeStep: _compute,
+    fsc_steps.ReplaceStep: _replace,
+    fsc_steps.ConvertStep: _convert,
+    fsc_steps.CategoriseStep: _categorise,
+    fsc_steps.ExtractStep: _extract,
+    fsc_steps.JoinStep: _join,
+    fsc_steps.PreviousStep: _previous,
+    fsc_steps.GapStep: _gap,
+    fsc_steps.SessionStep: _session,
 }

@@ -128,7 +128,7 @@ def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     if has_cutoff:
         lines += [
             f"as_of = datetime.fromisoformat(args.{_destination(as_of)})",
-            "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)",
+            "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc)",
         ]
     session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
     lines += [

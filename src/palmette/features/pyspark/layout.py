@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from palmette.features.pyspark.times import containing, widest
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup, step_kind
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import step_kind
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 

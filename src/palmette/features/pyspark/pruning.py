@@ -52,7 +52,7 @@ def _bounds(scope: Scope, table: Table, partition: Partition, window: Window | N
     days = 0 if window is None else (window.amount if window.unit == "d" else math.ceil(window.amount / 24)) + slack
     if scope.per_row:
         return _per_row(scope, column, text, days if window else None, int(floating))
-    statements = ["last_day = as_of.astimezone(UTC).date()" + (" + timedelta(days=1)" if floating else "")]
+    statements = ["last_day = as_of.astimezone(timezone.utc).date()" + (" + timedelta(days=1)" if floating else "")]
     suffix = ".isoformat()" if text else ""
     if window is None:
         return Pruning(statements, f"{column} <= last_day{suffix}")

@@ -23,7 +23,7 @@ RESERVED = {
     "argparse",
     "datetime",
     "timedelta",
-    "UTC",
+    "timezone",
     "Path",
     "yaml",
     "config",

@@ -86,7 +86,7 @@ def _imports(scope: Scope, config: Config, code: str) -> str:
 
     standard = ["import argparse"] if used("argparse") else []
     standard += ["from collections.abc import Sequence"] if used("Sequence") else []
-    times = [name for name in ("UTC", "datetime", "timedelta") if used(name)]
+    times = [name for name in ("datetime", "timedelta", "timezone") if used(name)]
     standard += [f"from datetime import {', '.join(times)}"] if times else []
     standard += ["from pathlib import Path"] if used("Path") else []
     standard += ["from typing import Any"] if used("Any") else []

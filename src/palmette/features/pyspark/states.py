@@ -9,7 +9,7 @@ from palmette.features.pyspark.pruning import pruning
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.times import event_column, instant, is_dated, visible
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Join
+from palmette.features.spec.fsc_steps import Join
 from palmette.features.spec.view import Schema
 
 

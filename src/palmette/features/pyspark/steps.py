@@ -11,7 +11,7 @@ from palmette.features.pyspark.code import SUM, Code, call, column, literal, met
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import join_calls
 from palmette.features.pyspark.times import event_column, instant
-from palmette.features.spec import fsc
+from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import ViewSource
@@ -75,20 +75,20 @@ class Pipeline:
         return name
 
 
-def add_steps(pipeline: Pipeline, steps: tuple[fsc.Step, ...]) -> None:
+def add_steps(pipeline: Pipeline, steps: tuple[fsc_steps.Step, ...]) -> None:
     for step in steps:
         _WRITERS[type(step)](pipeline, step)
 
 
-def _filter(pipeline: Pipeline, step: fsc.FilterStep) -> None:
+def _filter(pipeline: Pipeline, step: fsc_steps.FilterStep) -> None:
     pipeline.calls.append(f"where({pipeline.sql(step.filter).as_column.text})")
 
 
-def _compute(pipeline: Pipeline, step: fsc.ComputeStep) -> None:
+def _compute(pipeline: Pipeline, step: fsc_steps.ComputeStep) -> None:
     pipeline.set_columns({name: pipeline.sql(text).as_column.text for name, text in step.compute.items()})
 
 
-def _replace(pipeline: Pipeline, step: fsc.ReplaceStep) -> None:
+def _replace(pipeline: Pipeline, step: fsc_steps.ReplaceStep) -> None:
     target = step.replace.column
     kind = pipeline.schema[target]
     text = "F"
@@ -108,7 +108,7 @@ def _typed(text: str, kind: SparkType) -> str:
     return f"F.lit({quoted(text)}).cast({quoted(str(kind))})"
 
 
-def _convert(pipeline: Pipeline, step: fsc.ConvertStep) -> None:
+def _convert(pipeline: Pipeline, step: fsc_steps.ConvertStep) -> None:
     convert = step.convert
     kind, target = pipeline.schema[convert.column], convert.to.parsed
     lenient = convert.invalid == "null"
@@ -137,7 +137,7 @@ def _parsed(name: str, target: SparkType, pattern: str, lenient: bool) -> str:
     return f"F.to_timestamp_ntz({quoted(name)}, F.lit({quoted(pattern)}))"
 
 
-def _categorise(pipeline: Pipeline, step: fsc.CategoriseStep) -> None:
+def _categorise(pipeline: Pipeline, step: fsc_steps.CategoriseStep) -> None:
     rule = step.categorise
     text = "F"
     if rule.of is None:
@@ -154,7 +154,7 @@ def _categorise(pipeline: Pipeline, step: fsc.CategoriseStep) -> None:
     pipeline.set_columns({rule.column: text})
 
 
-def _extract(pipeline: Pipeline, step: fsc.ExtractStep) -> None:
+def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
     rule = step.extract
     of = quoted(rule.of)
     if rule.split is not None:
@@ -178,7 +178,7 @@ def _extract(pipeline: Pipeline, step: fsc.ExtractStep) -> None:
     pipeline.set_columns({rule.column: text})
 
 
-def _join(pipeline: Pipeline, step: fsc.JoinStep) -> None:
+def _join(pipeline: Pipeline, step: fsc_steps.JoinStep) -> None:
     join = step.join
     table = pipeline.scope.view.tables[join.table]
     timeless = join.at == "cutoff" or event_column(pipeline.table) is None
@@ -190,7 +190,7 @@ def _join(pipeline: Pipeline, step: fsc.JoinStep) -> None:
     pipeline.schema.update({name: table.column(there).type.parsed for name, there in taken.items()})  # type: ignore[union-attr]
 
 
-def _previous(pipeline: Pipeline, step: fsc.PreviousStep) -> None:
+def _previous(pipeline: Pipeline, step: fsc_steps.PreviousStep) -> None:
     rule = step.previous
     window = pipeline.entity_window(rule.by)
     offset = [] if rule.offset == 1 else [str(rule.offset)]
@@ -205,12 +205,12 @@ def _elapsed(pipeline: Pipeline, by: tuple[str, ...]) -> str:
     return f"{micros} - F.lag({micros}).over({window})"
 
 
-def _gap(pipeline: Pipeline, step: fsc.GapStep) -> None:
+def _gap(pipeline: Pipeline, step: fsc_steps.GapStep) -> None:
     unit = {"seconds": "SECOND", "minutes": "MINUTE", "hours": "HOUR", "days": "DAY"}[step.gap.unit]
     pipeline.set_columns({step.gap.column: f"({_elapsed(pipeline, step.gap.by)}) / MICROS_PER_{unit}"})
 
 
-def _session(pipeline: Pipeline, step: fsc.SessionStep) -> None:
+def _session(pipeline: Pipeline, step: fsc_steps.SessionStep) -> None:
     rule = step.session
     unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[rule.timeout.unit]
     gap, window = f"{rule.column}_gap", pipeline.entity_window(rule.by)
@@ -222,14 +222,14 @@ def _session(pipeline: Pipeline, step: fsc.SessionStep) -> None:
 
 
 _WRITERS: Mapping[type[Any], Callable[[Pipeline, Any], None]] = {
-    fsc.FilterStep: _filter,
-    fsc.ComputeStep: _compute,
-    fsc.ReplaceStep: _replace,
-    fsc.ConvertStep: _convert,
-    fsc.CategoriseStep: _categorise,
-    fsc.ExtractStep: _extract,
-    fsc.JoinStep: _join,
-    fsc.PreviousStep: _previous,
-    fsc.GapStep: _gap,
-    fsc.SessionStep: _session,
+    fsc_steps.FilterStep: _filter,
+    fsc_steps.ComputeStep: _compute,
+    fsc_steps.ReplaceStep: _replace,
+    fsc_steps.ConvertStep: _convert,
+    fsc_steps.CategoriseStep: _categorise,
+    fsc_steps.ExtractStep: _extract,
+    fsc_steps.JoinStep: _join,
+    fsc_steps.PreviousStep: _previous,
+    fsc_steps.GapStep: _gap,
+    fsc_steps.SessionStep: _session,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Join
+from palmette.features.spec.fsc_steps import Join
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import Columns, Origins
 from palmette.features.spec.type_rules import comparable

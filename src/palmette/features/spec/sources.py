@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.fsc import (
+from palmette.features.spec.fsc import Source
+from palmette.features.spec.fsc_steps import (
     CategoriseStep,
     ComputeStep,
     ConvertStep,
@@ -16,7 +17,6 @@ from palmette.features.spec.fsc import (
     PreviousStep,
     ReplaceStep,
     SessionStep,
-    Source,
     Step,
 )
 from palmette.features.spec.joins import pairs

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import Checked
-from palmette.features.spec.fsc import (
+from palmette.features.spec.fsc_steps import (
     Categorise,
     CategoriseStep,
     ComputeStep,

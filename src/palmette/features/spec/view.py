@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, Step, UnitTest
+from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
+from palmette.features.spec.fsc_steps import Step
 from palmette.features.spec.values import SparkType, Window
 
 Schema = Mapping[str, SparkType]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from palmette.features.spec.fsc import (
-    Aggregate,
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import (
     CategoriseStep,
     ComputeStep,
     ConvertStep,
-    Expression,
     ExtractStep,
     FilterStep,
     GapStep,
     JoinStep,
-    Lookup,
     PreviousStep,
     ReplaceStep,
     SessionStep,

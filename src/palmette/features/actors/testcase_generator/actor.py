@@ -84,6 +84,8 @@ class TestcaseGenerator(BaseActor):
         violations += self._features(output, possible)
         known = [other.what for other in self.suite().deviants if other.what in possible]
         detail = f"{len(told & set(known))} of {len(set(known))} deviations are told apart"
+        if silent := self._silent(output):
+            detail += f"; no expectations from the oracle for {', '.join(silent)}"
         measurement = Measurement(name="cases", status="failed" if violations else "passed", detail=detail)
         return Verdict.of(violations, [measurement])
 
@@ -129,6 +131,11 @@ class TestcaseGenerator(BaseActor):
                     )
                 )
         return found
+
+    def _silent(self, output: TestCases) -> list[str]:
+        """Features that no case expects a value of: the oracle does not cover them."""
+        named = {name for case in output.cases for row in case.expect for name in row}
+        return [name for name in self.view.output if named and name not in named]
 
     def _features(self, output: TestCases, possible: frozenset[str]) -> list[Violation]:
         found = []

@@ -16,7 +16,7 @@ from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
-from palmette.features.spec import fsc
+from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -258,7 +258,7 @@ def _sources(view: View) -> Iterator[Deviant]:
                 yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
 
 
-def _with_steps(source: ViewSource, index: int, changed: tuple[fsc.Step, ...]) -> ViewSource:
+def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:
     """The source with other steps in one place."""
     if index < len(source.early):
         return replace(source, early=(*source.early[:index], *changed, *source.early[index + 1 :]))
@@ -266,32 +266,32 @@ def _with_steps(source: ViewSource, index: int, changed: tuple[fsc.Step, ...]) -
     return replace(source, late=(*source.late[:index], *changed, *source.late[index + 1 :]))
 
 
-def _steps(step: fsc.Step) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
+def _steps(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
     match step:
-        case fsc.FilterStep():
+        case fsc_steps.FilterStep():
             yield "the filter was dropped", ()
             for what, sql in text_deviations(step.filter):
-                yield f"in the filter, {what}", (fsc.FilterStep(filter=sql),)
-        case fsc.ComputeStep():
+                yield f"in the filter, {what}", (fsc_steps.FilterStep(filter=sql),)
+        case fsc_steps.ComputeStep():
             for name, text in step.compute.items():
                 for what, sql in text_deviations(text):
-                    yield f"in {name}, {what}", (fsc.ComputeStep(compute={**step.compute, name: sql}),)
-        case fsc.ReplaceStep():
+                    yield f"in {name}, {what}", (fsc_steps.ComputeStep(compute={**step.compute, name: sql}),)
+        case fsc_steps.ReplaceStep():
             for old in step.replace.values:
                 rest = {key: value for key, value in step.replace.values.items() if key != old}
                 kept = (step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),)
                 yield f"{old!r} in {step.replace.column} stays", kept if rest else ()
-        case fsc.CategoriseStep():
+        case fsc_steps.CategoriseStep():
             yield from _categories(step)
-        case fsc.JoinStep():
+        case fsc_steps.JoinStep():
             other = "drop" if step.join.unmatched == "keep" else "keep"
             yield f"unmatched rows: {other}", (_with(step, "join", unmatched=other),)
             moment = "cutoff" if step.join.at == "event" else "event"
             yield f"{step.join.table} as known at the {moment}", (_with(step, "join", at=moment),)
-        case fsc.SessionStep():
+        case fsc_steps.SessionStep():
             longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
             yield "the timeout is longer", (_with(step, "session", timeout=longer),)
-        case fsc.PreviousStep():
+        case fsc_steps.PreviousStep():
             yield (
                 "the event before the previous one",
                 (_with(step, "previous", offset=step.previous.offset + 1),),
@@ -304,7 +304,7 @@ def _with(step: Any, name: str, **update: Any) -> Any:
     return step.model_copy(update={name: getattr(step, name).model_copy(update=update)})
 
 
-def _categories(step: fsc.CategoriseStep) -> Iterator[tuple[str, tuple[fsc.Step, ...]]]:
+def _categories(step: fsc_steps.CategoriseStep) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
     rule = step.categorise
     for index, bound in enumerate(rule.buckets):
         buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1 :])
@@ -314,7 +314,7 @@ def _categories(step: fsc.CategoriseStep) -> Iterator[tuple[str, tuple[fsc.Step,
         if rest:
             yield f"{case.then!r} is forgotten", (_with(step, "categorise", cases=rest),)
         for what, sql in text_deviations(case.when):
-            changed = (*rule.cases[:index], fsc.Case(when=sql, then=case.then), *rule.cases[index + 1 :])
+            changed = (*rule.cases[:index], fsc_steps.Case(when=sql, then=case.then), *rule.cases[index + 1 :])
             yield f"in {case.then!r}, {what}", (_with(step, "categorise", cases=changed),)
     if rule.otherwise is not None:
         yield "otherwise is forgotten", (_with(step, "categorise", otherwise=None),)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.expression import parse
+from palmette.features.oracle.syntax import parse
 
 _COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.LT: (exp.LTE,),

@@ -11,7 +11,8 @@ from palmette.features.actors.utils_retriever.proofs import Setting, proofs
 from palmette.features.artefacts import Config, Need, Rejected, Utilities, Utility
 from palmette.features.harness.connect import Probe, ProbeResult
 from palmette.features.repository import Checkout, Neighbour
-from palmette.features.spec.fsc import Aggregate, ComputeStep, Expression, FilterStep, JoinStep, Lookup
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import ComputeStep, FilterStep, JoinStep
 from palmette.features.spec.run import Destination
 from palmette.features.spec.view import View
 

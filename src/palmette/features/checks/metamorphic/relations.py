@@ -20,7 +20,7 @@ from palmette.features.checks.metamorphic.ground import (
 )
 from palmette.features.frame import Row
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import JoinStep
+from palmette.features.spec.fsc_steps import JoinStep
 from palmette.features.spec.view import View
 
 _TIMED = ("event", "snapshot")

@@ -1,0 +1,123 @@
+"""What the oracle does not cover is left out feature by feature, by name, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palmette.engine.actor import Context, TextFile
+from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
+from palmette.features.artefacts import Request
+from palmette.features.checks import Subject
+from palmette.features.checks.differential import DifferentialCheck
+from palmette.features.checks.golden import SpecCheck
+from palmette.features.frame import Frame
+from palmette.features.frames import scenarios
+from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.oracle import NotCovered, differences, expected
+from palmette.features.spec.view import View
+
+SKEW = {"name": "skew", "dtype": "double", "expression": {"sql": "skewness(amount)", "source": "redemptions"}}
+COUNT = {
+    "name": "redemptions_30d",
+    "dtype": "bigint",
+    "aggregate": {"function": "count", "source": "redemptions", "window": "30d"},
+}
+DERIVED = [
+    {"name": "doubled", "dtype": "double", "derive": "skew * 2"},
+    {"name": "halved", "dtype": "double", "derive": "redemptions_30d / 2"},
+]
+EXAMPLE = {
+    "name": "one redemption",
+    "as_of": "2025-03-31",
+    "given": {"redemptions": [{"id": 1, "user_id": 1, "redeemed_at": "2025-03-30", "loaded_at": "2025-03-30"}]},
+    "expect": [{"user_id": 1, "redemptions_30d": 1, "skew": 7.0}],
+}
+Make = Callable[..., View]
+
+
+@pytest.fixture
+def view(user_offers: Make) -> View:
+    return user_offers(features=[SKEW, COUNT, *DERIVED], tests=[EXAMPLE])
+
+
+@dataclass
+class Answers:
+    """A harness whose script answers by the definition of a view, with the skipped features as null."""
+
+    view: View
+    surplus: int = 0
+
+    def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: object) -> list[CaseResult]:
+        found = []
+        for case in cases:
+            rows = [
+                {**row, "redemptions_30d": row["redemptions_30d"] + self.surplus}
+                for row in expected(self.view, case.frames, case.as_of).rows
+            ]
+            found.append(CaseResult(case.name, Frame.of(self.view.output, rows)))
+        return found
+
+    def run_tests(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+def subject(view: View, surplus: int = 0) -> Subject:
+    return Subject(view=view, script=Path(), root=Path(), entry="build", harness=Answers(view, surplus))
+
+
+def test_a_feature_and_what_derives_from_it_are_left_out(view: View) -> None:
+    scenario = scenarios(view)[0]
+    found = expected(view, scenario.frames, scenario.as_of)
+    assert set(found.skipped) == {"skew", "doubled"}
+    assert "skewness" in found.skipped["skew"]
+    assert found.skipped["doubled"] == "derived from skew"
+    assert list(found.schema) == ["user_id", "as_of", "redemptions_30d", "halved"]
+    assert {row["redemptions_30d"] for row in found.rows} > {0}
+    assert differences(found, Frame.of(view.output, found.rows), view) == ()
+
+
+def test_a_view_of_which_nothing_is_known_is_not_covered(user_offers: Make) -> None:
+    view = user_offers(features=[SKEW])
+    scenario = scenarios(view)[0]
+    with pytest.raises(NotCovered, match="skew skipped: the function skewness"):
+        expected(view, scenario.frames, scenario.as_of)
+
+
+def test_the_differential_check_says_what_it_skipped_and_judges_the_rest(view: View) -> None:
+    outcome = DifferentialCheck().check(subject(view))
+    assert outcome.violations == ()
+    assert not outcome.skipped
+    assert "skew skipped: the function skewness" in outcome.detail
+    assert "doubled skipped: derived from skew" in outcome.detail
+    assert "redemptions_30d" in DifferentialCheck().check(subject(view, surplus=1)).violations[0].evidence
+
+
+def test_examples_are_judged_without_the_feature(view: View, user_offers: Make) -> None:
+    outcome = SpecCheck().check(subject(view))
+    assert outcome.violations == ()
+    assert outcome.detail == "1 unit tests of the specification; skew skipped: the function skewness"
+    wrong = {**EXAMPLE, "expect": [{"user_id": 1, "redemptions_30d": 2, "skew": 7.0}]}
+    contradicted = user_offers(features=[SKEW, COUNT], tests=[wrong])
+    assert SpecCheck().check(subject(contradicted)).violations[0].subject == "one redemption"
+
+
+def test_test_cases_expect_nothing_of_it(user_offers: Make) -> None:
+    actor = TestcaseGenerator(user_offers(features=[SKEW, COUNT, *DERIVED]))
+    empty, context = TextFile(path="x", text=""), Context("testcase_generator", Path())
+    inputs = Inputs(request=Request(fsc=empty, dfr=empty, run=empty))
+    cases = actor.run(inputs, context).output
+    assert cases is not None
+    assert {name for case in cases.cases for row in case.expect for name in row} == {
+        "user_id",
+        "as_of",
+        "redemptions_30d",
+        "halved",
+    }
+    verdict = actor.check(inputs, cases, context)
+    assert verdict.violations == ()
+    assert verdict.measurements[0].detail.endswith("no expectations from the oracle for skew, doubled")
