@@ -43,3 +43,12 @@ def test_own_packages_come_last(package: str, tmp_path: Path) -> None:
     source = "from jobs.x import build\nimport yaml\n\nprint(build, yaml)\n"
     made = format_file(TextFile(path="test/test_x.py", text=source), conventions, Sandbox(), tmp_path)
     assert made.text == "import yaml\n\nfrom jobs.x import build\n\nprint(build, yaml)\n"
+
+
+@pytest.mark.parametrize(("python", "expected"), [("3.10", "timezone.utc"), ("3.11", "UTC")])
+def test_new_names_only_where_all_pythons_of_the_team_have_them(python: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "x"\nrequires-python = ">={python}"\n', "utf-8")
+    conventions = Conventions(script_path="", test_path="", config_path="", functions=())
+    source = "from datetime import datetime, timezone\n\nprint(datetime.now(timezone.utc))\n"
+    made = format_file(TextFile(path="x.py", text=source), conventions, Sandbox(), tmp_path)
+    assert f"now({expected})" in made.text

@@ -52,9 +52,12 @@ def _own_modules(source: str, repository: Path) -> Iterator[Path]:
 
 
 def _commands(conventions: Conventions) -> list[list[str]]:
-    """Ruff sorts imports and drops unused ones; then the team's formatter, or ruff in the team's line length."""
+    """Ruff tidies imports; then the team's formatter, or ruff in the team's line length.
+
+    `timezone.utc` becomes `UTC` where the team's settings say that all its Pythons have it.
+    """
     length = ["--line-length", str(conventions.line_length)]
-    tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401", *length]
+    tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401,UP017", *length]
     team = conventions.formatter[0] if conventions.formatter else "ruff"
     # Where the team's formatter is not installed, ruff comes closest: it formats as black does.
     if team not in ("ruff", sys.executable) and find_spec(team) is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
 
 def known_transactions(transactions: DataFrame, as_of: datetime) -> DataFrame:
     """Rows of `transactions` that were known at the cut-off."""
-    last_day = as_of.astimezone(UTC).date()
+    last_day = as_of.astimezone(timezone.utc).date()
     first_day = last_day - timedelta(days=2)
     return transactions.where(F.col("day").between(first_day, last_day)).where(
         (F.col("booked_at") >= F.lit(as_of) - F.expr("INTERVAL 1 DAY"))
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--as-of", required=True, help="cut-off, ISO 8601; UTC without an offset")
     args = parser.parse_args(argv)
     as_of = datetime.fromisoformat(args.as_of)
-    as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+    as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc)
 
     config = yaml.safe_load(Path(args.config).read_text(encoding="utf-8"))
     spark = SparkSession.builder.appName(VIEW).getOrCreate()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
 
 def known_posted(transactions: DataFrame, merchants: DataFrame, as_of: datetime) -> DataFrame:
     """Rows of `posted` that were known at the cut-off."""
-    last_day = as_of.astimezone(UTC).date()
+    last_day = as_of.astimezone(timezone.utc).date()
     first_day = last_day - timedelta(days=30)
     return (
         transactions.where(F.col("day").between(first_day, last_day))
@@ -143,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--as-of", required=True, help="cut-off, ISO 8601; UTC without an offset")
     args = parser.parse_args(argv)
     as_of = datetime.fromisoformat(args.as_of)
-    as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+    as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc)
 
     config = yaml.safe_load(Path(args.config).read_text(encoding="utf-8"))
     spark = SparkSession.builder.appName(VIEW).getOrCreate()
