@@ -1,4 +1,4 @@
-"""The actors that the contract suite runs. Add one line for a new actor: how to make it, and an input to run it on."""
+"""The actors that the contract suite runs. A new actor needs one line: how to make it, and an input to run it on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from small_team import PREFIX, SmallTeam
+
+from palmette.engine import Violation
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -18,9 +22,13 @@ class ActorCase:
     """An actor, and a valid input."""
 
     name: str
-    make: Callable[[], Any]
-    input: Callable[[Any], Any]
-    """Gets the actor's `Input` class."""
+    """As registered, or as it calls itself."""
+    make: Callable[[SmallTeam], Any]
+    input: Callable[[SmallTeam], Any]
+    answers_for: Violation | None = None
+    """One that implicates its output; None for an actor that answers for none."""
+    repeats: bool = True
+    """Whether the same input gives the same output: not where it changes something outside the run."""
 
 
 def example(path: str) -> ModuleType:
@@ -34,10 +42,34 @@ def example(path: str) -> ModuleType:
     return module
 
 
-own = example("own_actor/own_actors.py")
+def own(cls: Any, **fields: Any) -> ActorCase:
+    """An actor that needs no services."""
+    return ActorCase(cls.name, lambda _: cls(), lambda _: cls.Input(**fields))
+
+
+def of_features(name: str, code: str = "", subject: str = "", **options: bool) -> ActorCase:
+    """An actor of the feature environment, with the services of a small team; `code` is what it answers for."""
+    violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
+    return ActorCase(
+        PREFIX + name,
+        lambda team: team.actor(PREFIX + name),
+        lambda team: team.input(PREFIX + name),
+        violation,
+        **options,
+    )
+
+
+digest = example("own_actor/own_actors.py")
 
 CASES = [
-    ActorCase("split_notes", own.SplitNotes, lambda model: model(text="- one\n- two\n")),
-    ActorCase("choose_entries", own.ChooseEntries, lambda model: model(notes=own.Notes(entries=("one", "two")))),
-    ActorCase("write_digest", own.WriteDigest, lambda model: model(chosen=own.Chosen(entries=("one",)))),
+    own(digest.SplitNotes, text="- one\n- two\n"),
+    own(digest.ChooseEntries, notes=digest.Notes(entries=("one", "two"))),
+    own(digest.WriteDigest, chosen=digest.Chosen(entries=("one",))),
+    of_features("config_generator", "config-refused", "view"),
+    of_features("utils_retriever", "utility-failed", "load_yaml"),
+    of_features("code_template_generator", "path-not-allowed", "features/buyer_sales.py"),
+    of_features("testcase_generator", "mutant-survived", "sales_30d"),
+    of_features("testcase_coder", "test-failed", "test_one"),
+    of_features("code_generator", "differential", "sales_30d"),
+    of_features("pull_request", repeats=False),
 ]

@@ -1,35 +1,68 @@
-"""What every actor must keep to. Classes of all registered actors; behaviour of those in `actor_cases`."""
+"""What every actor must keep to: every registered one, and those of the examples."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from actor_cases import CASES, ActorCase
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
+from small_team import SmallTeam
 
-from palmette.engine import Actor, ArtefactStore, Attempt, Context, Verdict, Violation, load, names
+from palmette.engine import (
+    TERMINATE,
+    Actor,
+    ArtefactStore,
+    Attempt,
+    Context,
+    PastAttempt,
+    Verdict,
+    Violation,
+    load,
+    names,
+)
+from palmette.features.actors.code_generator import actor as code_generator
+from palmette.features.checks import OWNERS, registered
 
-CLASSES = [(case.name, case.make) for case in CASES] + [(name, None) for name in names("actor")]
+UNKNOWN = Violation(code="of-another-world", message="?", subject="nobody")
+CHEAP = 10
+"""Checks below this cost need few runs of Spark."""
 
-
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request: pytest.FixtureRequest) -> ActorCase:
-    found = request.param
-    assert isinstance(found, ActorCase)
-    return found
+by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 @pytest.fixture
-def context(case: ActorCase, tmp_path: Path) -> Context:
-    return Context(actor=case.name, workspace=tmp_path, seed=3)
+def context(tmp_path: Path) -> Callable[..., Context]:
+    """Contexts of invocations, each with an empty workspace."""
+    folders = iter(range(100))
+
+    def make(case: ActorCase, **fields: Any) -> Context:
+        workspace = tmp_path / str(next(folders))
+        workspace.mkdir()
+        return Context(actor=case.name, workspace=workspace, seed=3, **fields)
+
+    return make
 
 
-@pytest.mark.parametrize(("name", "cls"), CLASSES, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_class_says_what_it_is_without_an_instance(name: str, cls: Any) -> None:
-    cls = cls or load("actor", name)
+def said(verdict: Verdict) -> Verdict:
+    """A verdict without its times."""
+    found = [item.model_copy(update={"seconds": 0.0}) for item in verdict.measurements]
+    return verdict.model_copy(update={"measurements": tuple(found)})
+
+
+def test_every_registered_actor_has_a_case() -> None:
+    assert set(names("actor")) <= {case.name for case in CASES}
+
+
+@by_name
+def test_a_class_says_what_it_is_without_an_instance(case: ActorCase, team: SmallTeam) -> None:
+    cls = load("actor", case.name) if case.name in names("actor") else type(case.make(team))
     assert isinstance(cls, type)
+    assert case.name.rpartition(".")[2] == cls.name, "an actor is registered under its own name"
     assert cls.description and "\n" not in cls.description
     assert cls.produces.isidentifier() and cls.name.isidentifier()
     assert isinstance(cls.has_criterion, bool)
@@ -41,35 +74,67 @@ def test_a_class_says_what_it_is_without_an_instance(name: str, cls: Any) -> Non
     )
 
 
-def test_it_is_an_actor(case: ActorCase) -> None:
-    assert isinstance(case.make(), Actor)
-
-
+@by_name
 def test_the_same_input_gives_the_same_output_and_survives_the_store(
-    case: ActorCase, context: Context, tmp_path: Path
+    case: ActorCase, team: SmallTeam, context: Callable[..., Context], tmp_path: Path
 ) -> None:
     store = ArtefactStore(tmp_path / "store")
-    actor = case.make()
-    given = case.input(actor.Input)
-    before = given.model_dump_json()
-    first, second = actor.run(given, context), case.make().run(given, context)
-    assert isinstance(first, Attempt) and isinstance(first.output, actor.Output)
-    assert given.model_dump_json() == before, "an input is not changed"
+    actor, asked = case.make(team), case.input(team)
+    before = asked.model_dump_json()
+    first, second = actor.run(asked, context(case)), case.make(team).run(asked, context(case))
+    assert isinstance(actor, Actor) and isinstance(first, Attempt) and isinstance(first.output, actor.Output)
+    assert asked.model_dump_json() == before, "an input is not changed"
     digest = store.put(first.output)
-    assert digest == store.put(second.output)
+    assert digest == store.put(second.output) or not case.repeats
     assert actor.Output.model_validate(store.get(digest)) == first.output
+    assert actor.Output.model_validate_json(first.output.model_dump_json()) == first.output
 
 
-def test_its_criterion_measures_and_repeats_itself(case: ActorCase, context: Context) -> None:
-    actor = case.make()
-    given = case.input(actor.Input)
-    output = actor.run(given, context).output
-    verdict = actor.check(given, output, context)
-    assert isinstance(verdict, Verdict) and verdict.ok, "the case's input is one that the actor can do"
-    assert actor.check(given, output, context).violations == verdict.violations
+@by_name
+def test_its_criterion_measures_repeats_itself_and_changes_nothing(
+    case: ActorCase, team: SmallTeam, context: Callable[..., Context], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The checks of a script have a contract of their own.
+    monkeypatch.setattr(code_generator, "registered", lambda: [check for check in registered() if check.cost < CHEAP])
+    actor, asked = case.make(team), case.input(team)
+    output = actor.run(asked, context(case)).output
+    before = asked.model_dump_json(), output.model_dump_json(), team.files()
+    verdict = actor.check(asked, output, context(case))
+    assert isinstance(verdict, Verdict) and verdict.ok, verdict.violations
+    assert said(case.make(team).check(asked, output, context(case))) == said(verdict)
+    assert before == (asked.model_dump_json(), output.model_dump_json(), team.files())
 
 
-def test_it_does_not_answer_for_what_it_does_not_know(case: ActorCase, context: Context) -> None:
-    actor = case.make()
-    output = actor.run(case.input(actor.Input), context).output
-    assert actor.implicated(Violation(code="of-another-world", message="?", subject="nobody"), output) is None
+@by_name
+def test_it_answers_for_what_it_knows_and_never_raises(
+    case: ActorCase, team: SmallTeam, context: Callable[..., Context]
+) -> None:
+    actor = case.make(team)
+    output = actor.run(case.input(team), context(case)).output
+    assert actor.implicated(UNKNOWN, output) is None
+    codes = st.sampled_from([*sorted(OWNERS), UNKNOWN.code]) | st.text(max_size=20)
+
+    @settings(max_examples=50, deadline=None)
+    @given(codes, st.text(), st.text(), st.text())
+    def answers(code: str, message: str, evidence: str, subject: str) -> None:
+        advice = actor.implicated(Violation(code=code, message=message, evidence=evidence, subject=subject), output)
+        assert advice is None or advice.strip(), "what to do differently is said in words"
+
+    answers()
+
+
+@by_name
+@pytest.mark.parametrize("attempt", [1, 2], ids=["come back to", "tried again"])
+def test_it_mends_what_it_answers_for_or_hands_over_with_evidence(
+    case: ActorCase, attempt: int, team: SmallTeam, context: Callable[..., Context]
+) -> None:
+    actor, asked = case.make(team), case.input(team)
+    found = case.answers_for or UNKNOWN
+    advice = actor.implicated(found, actor.run(asked, context(case)).output)
+    assert (advice is None) == (case.answers_for is None)
+    past = (PastAttempt(number=1, reason="", fix="", violations=(found,)),)
+    again = actor.run(asked, context(case, instruction=advice or "", evidence=(found,), attempts=past, attempt=attempt))
+    assert isinstance(again, Attempt)
+    assert again.output is None or isinstance(again.output, actor.Output)
+    hands_over = again.output is None or again.fix.strip() == TERMINATE
+    assert not hands_over or again.violations, "nothing to decide on is handed over"
