@@ -44,6 +44,8 @@ def test_ruff_is_content(name: str) -> None:
         "--isolated",
         "--select",
         "E,F,I,B,UP,SIM",
+        "--target-version",
+        "py310",
         "--line-length",
         "100",
         "-",
