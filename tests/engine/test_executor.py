@@ -18,7 +18,6 @@ from palmette.engine import (
     Node,
     ScriptedHuman,
     Situation,
-    Spend,
     Verdict,
     Violation,
     fold,
@@ -191,19 +190,11 @@ def test_the_human_may_tell_another_actor(tmp_path: Path) -> None:
         (Budget(steps=2), "2 steps"),
         (Budget(attempts=1), "1 attempts"),
         (Budget(seconds=0.0), "0 seconds"),
-        (Budget(tokens=5), "5 tokens"),
-        (Budget(money=0.5), "0.5 money"),
     ],
 )
 def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(tmp_path: Path, budget: Budget, limit: str) -> None:
     toys = [Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True)]
-    spent = iter(range(0, 1000, 5))
-
-    def spend() -> Spend:
-        tokens = next(spent)
-        return Spend(tokens=tokens, money=tokens / 10)
-
-    result = run_topology(chain(*toys, budget=budget, spend=spend), tmp_path / "run")
+    result = run_topology(chain(*toys, budget=budget), tmp_path / "run")
     assert result.status == "stopped" and limit in result.reason and len(toys[2].runs) == 0
     setup = chain(*toys)
     assert resume_run(tmp_path / "run", setup=setup).status == "finished"

@@ -109,7 +109,7 @@ def test_killed_at_every_point(tmp_path: Path, target: type, method: str, before
             break
         assert status == -signal.SIGKILL
         killed += 1
-        if run_state(folder).header is None:
+        if run_state(folder).opened is None:
             with pytest.raises(RunError, match="before it began"):
                 resume_run(folder, setup=a_run(log))
             run_topology(a_run(log), folder)

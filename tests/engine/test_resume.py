@@ -199,8 +199,8 @@ def test_an_environment_is_opened_again_from_the_journal(tmp_path: Path) -> None
     run_environment("test_diamond", {"x": 1}, tmp_path)
     assert resume_run(tmp_path).status == "finished"
     assert opened == [{"x": 1}, {"x": 1}]
-    header = read_journal(tmp_path)[0].event
-    assert header.kind == "run_started" and header.environment == "test_diamond"
+    first = read_journal(tmp_path)[0].event
+    assert first.kind == "run_opened" and first.environment == "test_diamond"
 
 
 def test_a_run_put_together_in_code_needs_its_setup(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ _MARK = {"passed": "[green]✓[/]", "failed": "[red]✗[/]", "skipped": "[yellow
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
     """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
-    if result.state.header is not None and result.state.header.environment == "features":
+    if result.state.opened is not None and result.state.opened.environment == "features":
         summary = feature_summary(result)
         print_json(summary) if as_json else print_feature_summary(summary)
     else:

@@ -3,8 +3,9 @@
 Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
 `events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop)
 and `invocation` (one actor's attempts). Around them: `lint` and `drawing` of topologies, `registry` of
-plug-ins, `artefacts` and `journal` on disk, `recorder`, `human`, `setup`, `runs` (the public entry), and
-`environment`, which runs any topology file.
+plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `ledger` (what costs something, once),
+`human`, `setup`, `desk` (one process at work), `runs` (the public entry), and `environment`, which runs any
+topology file.
 """
 
 from palmette.engine.actor import (
@@ -20,8 +21,9 @@ from palmette.engine.actor import (
     Violation,
 )
 from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.calls import Paid, Pay, Spend, pay_unrecorded
 from palmette.engine.drawing import draw
-from palmette.engine.events import Entry, Event, Spend
+from palmette.engine.events import Entry, Event
 from palmette.engine.human import ConsoleHuman, Human, NoHuman, ScriptedHuman
 from palmette.engine.journal import Journal, read_journal
 from palmette.engine.lint import check_topology, lint
@@ -66,7 +68,9 @@ __all__ = [
     "NoObserver",
     "Node",
     "Observer",
+    "Paid",
     "PastAttempt",
+    "Pay",
     "Planner",
     "RunResult",
     "RunState",
@@ -91,6 +95,7 @@ __all__ = [
     "load_topology",
     "names",
     "new_run_folder",
+    "pay_unrecorded",
     "read_journal",
     "register",
     "resume_run",

@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 from pydantic import BaseModel
 
 from palmette.documents import Model
+from palmette.engine.calls import Pay, pay_unrecorded
 
 TERMINATE = "TERMINATE"
 """The proposed fix by which an actor hands over to the planner at once."""
@@ -119,6 +120,8 @@ class Context:
     """By actor: the verdict that let its current output pass."""
     ask: Callable[[str], str | None] = field(default=lambda _: None)
     """Asks the human one precise question; None when no human is there."""
+    pay: Pay = pay_unrecorded
+    """Gets an answer that costs something, once: the journal remembers it."""
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Says what is happening now, for the person who watches."""
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -215,7 +216,7 @@ def _guard(path: str) -> None:
 def _write(path: Path, content: bytes, *, synced: bool) -> None:
     """Writes a file so that it is there completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
     with draft.open("wb") as stream:
         stream.write(content)
         stream.flush()

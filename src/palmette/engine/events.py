@@ -8,37 +8,30 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, Verdict, Violation
+from palmette.engine.calls import Spend
 
 
-class Spend(Model):
-    """What language models cost."""
+class RunOpened(Model):
+    """The first event: all that is needed to open the run again."""
 
-    tokens: int = 0
-    money: float = 0.0
-    """In the currency of the price list."""
-
-    def plus(self, other: Spend) -> Spend:
-        return Spend(tokens=self.tokens + other.tokens, money=self.money + other.money)
-
-    def minus(self, other: Spend) -> Spend:
-        return Spend(tokens=self.tokens - other.tokens, money=self.money - other.money)
-
-
-class RunStarted(Model):
-    """The header: all that is needed to build the run again."""
-
-    kind: Literal["run_started"] = "run_started"
+    kind: Literal["run_opened"] = "run_opened"
     environment: str
     """Registered name of the environment; empty when the run was put together in code."""
     arguments: dict[str, JsonValue]
     """What the environment was opened with."""
+    version: str
+    """Of palmette."""
+
+
+class RunStarted(Model):
+    """The environment is open: what it gave."""
+
+    kind: Literal["run_started"] = "run_started"
     topology: str
     """The topology as JSON."""
     given: dict[str, str]
     """Artefacts that exist before the first step, with their digests."""
     seed: int
-    version: str
-    """Of palmette."""
 
 
 class RunResumed(Model):
@@ -104,7 +97,6 @@ class AttemptFailed(Model):
     output: str | None = None
     """Digest of the output that was refused."""
     seconds: float
-    spend: Spend = Spend()
 
 
 class AttemptSucceeded(Model):
@@ -120,7 +112,6 @@ class AttemptSucceeded(Model):
     reason: str = ""
     fix: str = ""
     seconds: float
-    spend: Spend = Spend()
 
 
 class ActorSucceeded(Model):
@@ -156,6 +147,22 @@ class ActorReused(Model):
 
     kind: Literal["actor_reused"] = "actor_reused"
     actor: str
+
+
+class CallAnswered(Model):
+    """A paid call was answered; an equal request is answered from here."""
+
+    kind: Literal["call_answered"] = "call_answered"
+    actor: str
+    """Who asked: an actor, `planner`, or empty while the environment was opened."""
+    role: str
+    """As which part it was answered."""
+    request: str
+    """Digest of what was asked, and the key of the answer."""
+    answer: str
+    """Digest."""
+    spend: Spend
+    seconds: float
 
 
 Asker = Literal["planner", "actor", "approval"]
@@ -201,7 +208,8 @@ class RunEnded(Model):
 
 
 Event = (
-    RunStarted
+    RunOpened
+    | RunStarted
     | RunResumed
     | ArtefactEdited
     | Decided
@@ -212,6 +220,7 @@ Event = (
     | ActorSucceeded
     | ActorFailed
     | ActorReused
+    | CallAnswered
     | HumanAsked
     | HumanAnswered
     | Approved

@@ -9,10 +9,10 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from palmette.engine import events as e
 from palmette.engine.actor import Violation
-from palmette.engine.artefacts import ArtefactStore, plain
+from palmette.engine.artefacts import plain
 from palmette.engine.invocation import Invoker
+from palmette.engine.ledger import Ledger
 from palmette.engine.planner import Decision, Situation
-from palmette.engine.recorder import Recorder
 from palmette.engine.setup import Setup
 from palmette.engine.state import RunState
 from palmette.engine.topology import END, STOP
@@ -26,10 +26,11 @@ MAX_REFUSALS = 5
 class Executor:
     """Takes one run from its current state to its end."""
 
-    def __init__(self, setup: Setup, folder: Path, store: ArtefactStore, recorder: Recorder) -> None:
-        self._setup, self._store, self._recorder = setup, store, recorder
+    def __init__(self, setup: Setup, folder: Path, ledger: Ledger) -> None:
+        self._setup, self._ledger = setup, ledger
+        self._store, self._recorder = ledger.store, ledger.recorder
         self._wiring = Wiring(setup.topology, setup.actors)
-        self._invoker = Invoker(setup, self._wiring, store, recorder, folder)
+        self._invoker = Invoker(setup, self._wiring, ledger, folder)
 
     def run(self) -> None:
         """Walks until END; raises `RunStopped` when that cannot be reached."""
@@ -67,7 +68,12 @@ class Executor:
         if END in situation.permitted and self._setup.budget.reached(situation.state, "step"):
             return Decision(END, diagnosis="The budget is used up, and the run may end here.")
         self._recorder.check_budget("step")
-        return self._setup.planner.decide(situation)
+        try:
+            return self._setup.planner.decide(situation)
+        except RunStopped as stop:
+            if stop.code == "budget-reached" and END in situation.permitted:
+                return Decision(END, diagnosis=stop.message)
+            raise
 
     def situation(self) -> Situation:
         """What the planner decides on now."""
@@ -88,6 +94,7 @@ class Executor:
             fresh=fresh,
             ready=ready,
             implicated=self._implicated,
+            pay=self._ledger.payer("planner"),
         )
 
     def absorb_edits(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, PastAttempt, Verdict, Violation
-from palmette.engine.artefacts import ArtefactStore, canonical
+from palmette.engine.artefacts import canonical
 from palmette.engine.events import (
     ActorFailed,
     ActorSucceeded,
@@ -22,7 +22,7 @@ from palmette.engine.events import (
     AttemptSucceeded,
     InvocationStarted,
 )
-from palmette.engine.recorder import Recorder
+from palmette.engine.ledger import Ledger
 from palmette.engine.setup import Setup
 from palmette.engine.state import Done, Instruction
 from palmette.engine.wiring import Wiring, elements
@@ -68,8 +68,9 @@ class _Outcome:
 class Invoker:
     """Runs actors for the executor."""
 
-    def __init__(self, setup: Setup, wiring: Wiring, store: ArtefactStore, recorder: Recorder, folder: Path) -> None:
-        self._setup, self._wiring, self._store, self._recorder = setup, wiring, store, recorder
+    def __init__(self, setup: Setup, wiring: Wiring, ledger: Ledger, folder: Path) -> None:
+        self._setup, self._wiring, self._ledger = setup, wiring, ledger
+        self._store, self._recorder = ledger.store, ledger.recorder
         self._work = folder / "work"
 
     def invoke(self, name: str) -> None:
@@ -177,7 +178,7 @@ class Invoker:
         return _Failure(outcome.verdict.violations, outcome.attempt.reason)
 
     def _record_attempt(self, task: _Task, number: int, outcome: _Outcome, seconds: float) -> None:
-        attempt, verdict, spend = outcome.attempt, outcome.verdict, self._recorder.take_spend()
+        attempt, verdict = outcome.attempt, outcome.verdict
         if verdict.ok and outcome.output:
             self._recorder.record(
                 AttemptSucceeded(
@@ -189,7 +190,6 @@ class Invoker:
                     reason=attempt.reason,
                     fix=attempt.fix,
                     seconds=seconds,
-                    spend=spend,
                 )
             )
         else:
@@ -204,7 +204,6 @@ class Invoker:
                     measurements=verdict.measurements,
                     output=outcome.output,
                     seconds=seconds,
-                    spend=spend,
                 )
             )
 
@@ -297,6 +296,7 @@ class Invoker:
             attempts=past,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
+            pay=self._ledger.payer(name),
             progress=lambda message: self._recorder.progress(name, message),
         )
 

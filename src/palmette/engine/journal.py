@@ -1,7 +1,7 @@
 """The append-only record of a run: one SQLite file in WAL mode, one writer.
 
 An event that `append` has returned from survives `kill -9` of the process. Against a loss of power, what
-cost something (finished attempts, people's answers) is synced to the disk at once, and everything before it
+cost something (paid calls, finished attempts, people's answers) is synced to the disk at once, and everything before it
 with it; the events after it, which only say how to go on, may then be lost and are made again on resume.
 """
 
@@ -20,12 +20,14 @@ from pydantic import ValidationError
 from palmette.engine.events import EVENT, Entry, Event
 from palmette.errors import RunError
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the journal's format, kept in the file as `user_version`."""
 
 SYNCED = frozenset(
     {
+        "run_opened",
         "run_started",
+        "call_answered",
         "attempt_succeeded",
         "attempt_failed",
         "human_answered",
@@ -136,11 +138,12 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
 
 def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > SCHEMA:
+    if version not in (0, SCHEMA):  # 0: a journal that is just being made
+        age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
         raise RunError(
-            f"The run in {str(folder)!r} was written by a newer palmette (journal format {version}).",
-            "Update palmette to read it.",
-            code="newer-journal",
+            f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA}).",
+            remedy,
+            code="other-journal",
         )
 
 

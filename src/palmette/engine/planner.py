@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from palmette.engine.actor import Actor, Violation
+from palmette.engine.calls import Pay, pay_unrecorded
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring
@@ -47,6 +48,8 @@ class Situation:
     """Actors whose required inputs exist."""
     implicated: Callable[[str, Violation], str | None]
     """Asks an actor whether its current output could have caused a violation, and what to do differently."""
+    pay: Pay = pay_unrecorded
+    """Gets an answer that costs something, once: the journal remembers it."""
 
     def way(self, target: str) -> tuple[str, ...]:
         """The shortest permitted way from here to an actor, the actor included; empty when there is none.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Literal
 
-from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked, Spend
+from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
-from palmette.engine.setup import Observer, Setup
+from palmette.engine.setup import Budget, Observer
 from palmette.engine.state import RunState, fold
 from palmette.errors import RunStopped
 
@@ -16,12 +16,12 @@ from palmette.errors import RunStopped
 class Recorder:
     """Owns the state of a running run."""
 
-    def __init__(self, journal: Journal, observer: Observer, setup: Setup) -> None:
+    def __init__(self, journal: Journal, observer: Observer, budget: Budget) -> None:
         self._journal = journal
         self._observer = observer
         self._guard = threading.RLock()
-        self._budget = setup.budget
-        self._spend, self._counted = setup.spend, setup.spend()
+        self.budget = budget
+        """What the run may spend; the environment says it when it is open."""
         self.state: RunState = fold(journal.entries())
 
     def record(self, *events: Event) -> None:
@@ -35,17 +35,16 @@ class Recorder:
     def check_budget(self, before: Literal["step", "attempt"]) -> None:
         """Raises `RunStopped` when a limit is used up."""
         with self._guard:
-            limit = self._budget.reached(self.state, before)
+            limit = self.budget.reached(self.state, before)
             if limit:
-                if not self.state.over_budget:
-                    self.record(BudgetReached(limit=limit))
-                raise RunStopped(f"The budget of {limit} is used up.", code="budget-reached")
+                raise self.over_budget(limit, f"The budget of {limit} is used up.")
 
-    def take_spend(self) -> Spend:
-        """What has been spent since the last time that this was asked."""
+    def over_budget(self, limit: str, message: str) -> RunStopped:
+        """Journals that a limit is reached, once, and gives the error to raise."""
         with self._guard:
-            before, self._counted = self._counted, self._spend()
-            return self._counted.minus(before)
+            if not self.state.over_budget:
+                self.record(BudgetReached(limit=limit))
+            return RunStopped(message, code="budget-reached")
 
     def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:
         """Asks the human, one question at a time; what an actor was answered before is not asked again."""
@@ -60,3 +59,6 @@ class Recorder:
 
     def progress(self, actor: str, message: str) -> None:
         self._observer.progress(actor, message)
+
+    def close(self) -> None:
+        self._journal.close()

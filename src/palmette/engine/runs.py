@@ -7,22 +7,17 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 
-from palmette.engine.artefacts import ArtefactStore
-from palmette.engine.events import RunEnded, RunResumed, RunStarted
-from palmette.engine.executor import Executor
-from palmette.engine.journal import NAME, Journal, is_running, read_journal
-from palmette.engine.recorder import Recorder
-from palmette.engine.registry import load
-from palmette.engine.setup import NoObserver, Observer, RunResult, Setup
+from palmette.engine.desk import Desk
+from palmette.engine.journal import NAME, is_running, read_journal
+from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState, fold
 from palmette.engine.topology import Topology
-from palmette.errors import DeveloperError, RunError, RunStopped, nearest
+from palmette.errors import RunError, nearest
 
 
 def runs_folder() -> Path:
@@ -42,109 +37,44 @@ def run_environment(
     folder: Path | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Opens a registered environment and runs it; `resume_run` can open it again from the journal."""
-    setup = _open(name, dict(arguments))
-    return run_topology(setup, folder or new_run_folder(name), observer, environment=name, arguments=arguments)
+    """Opens a registered environment and runs it; `resume_run` can open it again from the journal.
+
+    An environment is a function that gives a `Setup`; its parameters are filled by name:
+
+    - `arguments`: those given here.
+    - `folder`: the run's, an absolute path.
+    - `payer`: makes a `Pay` for a `Budget`, so that what the environment pays for while it opens is remembered by the
+      run. The folder is made at the first such call, else when the environment is open.
+    """
+    desk = Desk(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
+    return desk.work()
 
 
 def run_topology(
     setup: Setup,
     folder: Path,
     observer: Observer | None = None,
-    *,
-    environment: str = "",
-    arguments: Mapping[str, JsonValue] | None = None,
 ) -> RunResult:
     """Runs a setup in a new folder, and closes it.
 
     The result is `finished`, or `stopped` when a budget was reached or a person is needed. Every other
     `PalmetteError` propagates after it was journaled. Either way the run can be resumed.
     """
-    folder = folder.absolute()
-    try:
-        with Journal(folder) as journal:
-            if journal.entries():
-                raise RunError(
-                    f"There is a run in {str(folder)!r} already.",
-                    f"Resume it: palmette resume {folder}",
-                    code="run-exists",
-                )
-            store = ArtefactStore(folder)
-            given = {name: store.put(value) for name, value in setup.given.items()}
-            recorder = Recorder(journal, observer or NoObserver(), setup)
-            recorder.record(
-                RunStarted(
-                    environment=environment,
-                    arguments=dict(arguments or {}),
-                    given=given,
-                    seed=setup.seed,
-                    topology=setup.topology.model_dump_json(exclude_defaults=True),
-                    version=version("palmette"),
-                )
-            )
-            return _walk(Executor(setup, folder, store, recorder), recorder, folder, given)
-    finally:
-        setup.close()
+    return Desk(folder, observer).work(setup)
 
 
 def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | None = None) -> RunResult:
     """Goes on with a run where it was; exactly what depends on edited artefacts is redone.
 
-    The setup is opened again from the journal's header; one that was put together in code must be given.
+    The setup is opened again from the journal's first event; one that was put together in code must be given.
     """
-    folder = folder.absolute()
-    header = run_state(folder).header
-    if header is None:
-        raise RunError(f"The run in {str(folder)!r} was cut off before it began.", "Start it anew.", code="empty-run")
-    if is_running(folder):
-        with Journal(folder):  # raises the error that names the process
-            pass
-    setup = setup or _open(header.environment, header.arguments)
-    try:
-        with Journal(folder) as journal:
-            store = ArtefactStore(folder)
-            recorder = Recorder(journal, observer or NoObserver(), setup)
-            recorder.record(RunResumed(version=version("palmette")))
-            given = {name: store.put(value) for name, value in setup.given.items()}
-            return _walk(Executor(setup, folder, store, recorder), recorder, folder, given)
-    finally:
-        setup.close()
-
-
-def _walk(executor: Executor, recorder: Recorder, folder: Path, given: dict[str, str]) -> RunResult:
-    status: Literal["finished", "stopped"] = "finished"
-    reason = ""
-    try:
-        executor.supply(given)
-        executor.absorb_edits()
-        executor.run()
-    except RunStopped as stop:
-        status, reason = "stopped", stop.message
-    except KeyboardInterrupt:
-        recorder.record(RunEnded(status="interrupted"))
-        raise
-    except Exception as error:
-        recorder.record(RunEnded(status="failed", reason=str(error)))
-        raise
-    recorder.record(RunEnded(status=status, reason=reason))
-    return RunResult(folder, recorder.state, status, reason)
-
-
-def _open(name: str, arguments: dict[str, JsonValue]) -> Setup:
-    if not name:
+    opened = run_state(folder).opened
+    if opened is None:
         raise RunError(
-            "The run was put together in code, not by a registered environment.",
-            "Give its setup: resume_run(folder, setup=...).",
-            code="no-environment",
+            f"The run in {str(folder.absolute())!r} was cut off before it began.", "Start it anew.", code="empty-run"
         )
-    setup = load("environment", name)(arguments)
-    if not isinstance(setup, Setup):
-        raise DeveloperError(
-            f"The environment {name!r} gave a {type(setup).__name__}, not a Setup.",
-            "Return palmette.engine.Setup.",
-            code="wrong-setup",
-        )
-    return setup
+    desk = Desk(folder, observer, environment=opened.environment, arguments=opened.arguments, resumes=True)
+    return desk.work(setup)
 
 
 RunStatus = Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
@@ -181,7 +111,8 @@ def summarise(folder: Path) -> RunSummary:
     state = run_state(folder)
     status: RunStatus
     status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
-    what = Topology.model_validate_json(state.header.topology).topology if state.header else ""
+    opened = state.opened.environment if state.opened else ""
+    what = Topology.model_validate_json(state.header.topology).topology if state.header else opened
     started = datetime.fromtimestamp(state.started).astimezone()
     return RunSummary(folder.name, folder, what, status, started, state.decisions)
 

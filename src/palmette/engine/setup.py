@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 from palmette.documents import Model
 from palmette.engine.actor import Actor
 from palmette.engine.artefacts import ArtefactStore, canonical
-from palmette.engine.events import Entry, Spend
+from palmette.engine.events import Entry
 from palmette.engine.human import Human, NoHuman
 from palmette.engine.planner import Planner
 from palmette.engine.registry import create
@@ -24,7 +24,10 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Budget(Model):
-    """What a run may spend; each limit is checked before every step and every attempt."""
+    """What a run may spend; each limit is checked before every step and every attempt.
+
+    Tokens and money are hard limits: a paid call is not made when it could lead beyond them.
+    """
 
     steps: int = 40
     """Decisions of the planner."""
@@ -81,8 +84,6 @@ class Setup:
     approve: tuple[str, ...] = ()
     """Actors, or the artefacts that they produce, that a person must agree to before they run."""
     seed: int = 0
-    spend: Callable[[], Spend] = Spend
-    """What language models have cost in this process so far."""
     close: Callable[[], None] = lambda: None
     """Releases what the environment opened; called once, whatever happens."""
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from palmette.engine import events as e
 from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
+from palmette.engine.calls import Spend
 
 Status = Literal["idle", "running", "succeeded", "failed"]
 
@@ -85,14 +86,28 @@ class Spent:
     attempts: int = 0
     seconds: float = 0.0
     """In which the run was worked on, people's answers aside."""
-    spend: e.Spend = field(default_factory=e.Spend)
+    spend: Spend = field(default_factory=Spend)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a part of a run has cost."""
+
+    spend: Spend = field(default_factory=Spend)
+    seconds: float = 0.0
+    """Waited for answers; more than went by where calls were in parallel."""
+
+    def plus(self, other: Cost) -> Cost:
+        return Cost(self.spend.plus(other.spend), self.seconds + other.seconds)
 
 
 @dataclass(frozen=True)
 class RunState:
     """Everything that is known about a run."""
 
+    opened: e.RunOpened | None = None
     header: e.RunStarted | None = None
+    """None while the environment is being opened."""
     artefacts: Mapping[str, Version] = field(default_factory=dict)
     supplied: Mapping[str, str] = field(default_factory=dict)
     """The digests of the given artefacts as the environment last gave them."""
@@ -107,6 +122,10 @@ class RunState:
     """The human's last answer to the planner, until a decision makes use of it."""
     answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
     """What people answered to actors, by actor and question."""
+    paid: Mapping[str, str] = field(default_factory=dict)
+    """Digest of the answer to each paid call, by that of the request."""
+    bill: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
+    """What paid calls have cost in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()
     """Actor and key of what a person agreed to."""
     decisions: int = 0
@@ -143,7 +162,7 @@ def fold(entries: Iterable[e.Entry], state: RunState | None = None) -> RunState:
 def apply(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more event."""
     event = entry.event
-    waited = isinstance(event, e.RunStarted | e.RunResumed | e.HumanAnswered)
+    waited = isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
     if not waited:
         passed = max(0.0, entry.at - state.last)
         state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
@@ -152,9 +171,11 @@ def apply(state: RunState, entry: e.Entry) -> RunState:
 
 def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C901 - one case an event
     match event:
+        case e.RunOpened():
+            return replace(state, opened=event, started=at)
         case e.RunStarted():
             given = {name: Version(digest, 1, "given") for name, digest in event.given.items()}
-            return replace(state, header=event, artefacts=given, supplied=event.given, started=at)
+            return replace(state, header=event, artefacts=given, supplied=event.given)
         case e.RunResumed():
             return _resumed(state)
         case e.ArtefactEdited():
@@ -185,7 +206,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
                 done={**actor.done, event.key: Done(event.output, event.verdict)},
                 seconds=actor.seconds + event.seconds,
             )
-            return _spent(_update(state, event.actor, actor), event.spend)
+            return _attempted(_update(state, event.actor, actor))
         case e.ActorSucceeded():
             return _succeeded(state, event)
         case e.ActorFailed():
@@ -200,6 +221,8 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
                 return replace(state, answer=event)
             known = {(event.actor, event.question): event.answer} if event.by == "actor" else {}
             return replace(state, answers={**state.answers, **known})
+        case e.CallAnswered():
+            return _paid(state, event)
         case e.Approved():
             return replace(state, approved=state.approved | {(event.actor, event.key)})
         case e.BudgetReached():
@@ -254,7 +277,7 @@ def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
         refused=event.output,
         seconds=actor.seconds + event.seconds,
     )
-    return _spent(_update(state, event.actor, actor), event.spend)
+    return _attempted(_update(state, event.actor, actor))
 
 
 def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
@@ -284,10 +307,18 @@ def _step(state: RunState) -> RunState:
     return replace(state, decisions=state.decisions + 1, spent=replace(state.spent, steps=state.spent.steps + 1))
 
 
-def _spent(state: RunState, spend: e.Spend) -> RunState:
-    """One more attempt, and what it cost."""
-    spent = state.spent
-    return replace(state, spent=replace(spent, attempts=spent.attempts + 1, spend=spent.spend.plus(spend)))
+def _attempted(state: RunState) -> RunState:
+    return replace(state, spent=replace(state.spent, attempts=state.spent.attempts + 1))
+
+
+def _paid(state: RunState, event: e.CallAnswered) -> RunState:
+    who = (event.actor, event.role)
+    return replace(
+        state,
+        paid={**state.paid, event.request: event.answer},
+        bill={**state.bill, who: state.bill.get(who, Cost()).plus(Cost(event.spend, event.seconds))},
+        spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)),
+    )
 
 
 def _update(state: RunState, name: str, actor: ActorState) -> RunState:

@@ -1,0 +1,132 @@
+"""One process at work on one run: it opens the environment, walks, and journals how that ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.calls import Paid, Pay, Spend
+from palmette.engine.events import RunEnded, RunOpened, RunResumed, RunStarted
+from palmette.engine.executor import Executor
+from palmette.engine.journal import Journal
+from palmette.engine.ledger import Ledger
+from palmette.engine.recorder import Recorder
+from palmette.engine.registry import create
+from palmette.engine.setup import Budget, NoObserver, Observer, RunResult, Setup
+from palmette.errors import DeveloperError, RunError, RunStopped
+
+
+class Desk:
+    """A run folder, taken hold of when there is something to remember: mistakes in the input leave no run behind."""
+
+    def __init__(
+        self,
+        folder: Path,
+        observer: Observer | None = None,
+        *,
+        environment: str = "",
+        arguments: Mapping[str, JsonValue] | None = None,
+        resumes: bool = False,
+    ) -> None:
+        self.folder = folder.absolute()
+        self._observer = observer or NoObserver()
+        self._opened = RunOpened(environment=environment, arguments=dict(arguments or {}), version=version("palmette"))
+        self._resumes = resumes
+        self._guard = threading.Lock()
+        self._ledger: Ledger | None = None
+        """None until the folder is taken hold of."""
+
+    def work(self, setup: Setup | None = None) -> RunResult:
+        """Works on the run until it ends; the setup is closed, and the run can be resumed, whatever happens."""
+        try:
+            if self._resumes:
+                self._hold(Budget())
+            setup = setup or self._open()
+            self._walk(setup)
+            return self._end("finished")
+        except RunStopped as stop:
+            if self._ledger is None:
+                raise
+            return self._end("stopped", stop.message)
+        except KeyboardInterrupt:
+            self._record_end("interrupted")
+            raise
+        except Exception as error:
+            self._record_end("failed", str(error))
+            raise
+        finally:
+            if setup:
+                setup.close()
+            if self._ledger:
+                self._ledger.recorder.close()
+
+    def _walk(self, setup: Setup) -> None:
+        ledger = self._hold(setup.budget)
+        given = {name: ledger.store.put(value) for name, value in setup.given.items()}
+        if ledger.recorder.state.header is None:
+            topology = setup.topology.model_dump_json(exclude_defaults=True)
+            ledger.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed))
+        executor = Executor(setup, self.folder, ledger)
+        executor.supply(given)
+        executor.absorb_edits()
+        executor.run()
+
+    def _open(self) -> Setup:
+        name = self._opened.environment
+        if not name:
+            raise RunError(
+                "The run was put together in code, not by a registered environment.",
+                "Give its setup: resume_run(folder, setup=...).",
+                code="no-environment",
+            )
+        services = {"arguments": self._opened.arguments, "folder": self.folder, "payer": self._payer}
+        setup = create("environment", name, services)
+        if not isinstance(setup, Setup):
+            raise DeveloperError(
+                f"The environment {name!r} gave a {type(setup).__name__}, not a Setup.",
+                "Return palmette.engine.Setup.",
+                code="wrong-setup",
+            )
+        return setup
+
+    def _payer(self, budget: Budget) -> Pay:
+        """Pays while the environment opens."""
+
+        def pay(request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:
+            return self._hold(budget).payer("")(request, estimate, make, role)
+
+        return pay
+
+    def _hold(self, budget: Budget) -> Ledger:
+        """The ledger of the run within a budget; takes hold of the folder if that has not been done."""
+        with self._guard:
+            if self._ledger is None:
+                journal = Journal(self.folder)
+                known = bool(journal.entries())
+                if known and not self._resumes:
+                    journal.close()
+                    raise RunError(
+                        f"There is a run in {str(self.folder)!r} already.",
+                        f"Resume it: palmette resume {self.folder}",
+                        code="run-exists",
+                    )
+                recorder = Recorder(journal, self._observer, budget)
+                recorder.record(RunResumed(version=self._opened.version) if known else self._opened)
+                self._ledger = Ledger(recorder, ArtefactStore(self.folder))
+            self._ledger.recorder.budget = budget
+            return self._ledger
+
+    def _end(self, status: Literal["finished", "stopped"], reason: str = "") -> RunResult:
+        self._record_end(status, reason)
+        assert self._ledger
+        return RunResult(self.folder, self._ledger.recorder.state, status, reason)
+
+    def _record_end(self, status: Literal["finished", "stopped", "failed", "interrupted"], reason: str = "") -> None:
+        if self._ledger:
+            self._ledger.recorder.record(RunEnded(status=status, reason=reason))

@@ -1,0 +1,97 @@
+"""Paid calls of a run: what was answered is never paid for again, and no call leads beyond the budget."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+
+from pydantic import JsonValue
+
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.calls import Paid, Pay, Spend
+from palmette.engine.events import CallAnswered
+from palmette.engine.recorder import Recorder
+from palmette.errors import UserError
+
+
+class Ledger:
+    """Makes the paid calls of one running run; safe to use from several threads.
+
+    A call in flight reserves its estimate, so that calls in parallel cannot lead beyond the budget together. Of equal
+    requests in flight one is made, and the others wait for its answer.
+    """
+
+    def __init__(self, recorder: Recorder, store: ArtefactStore) -> None:
+        self.recorder = recorder
+        self.store = store
+        self._guard = threading.Lock()
+        self._in_flight: dict[str, Future[None]] = {}
+        self._reserved: dict[str, Spend] = {}
+
+    def payer(self, actor: str) -> Pay:
+        """The `pay` of an actor, of the `planner`, or, with an empty name, of the environment that opens."""
+        return partial(self._pay, actor)
+
+    def _pay(
+        self, actor: str, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
+    ) -> JsonValue:
+        key = self.store.put(request)
+        while True:
+            with self._guard:
+                known = self.recorder.state.paid.get(key)
+                if known is not None:
+                    return self.store.get(known)
+                other = self._in_flight.get(key)
+                if other is None:
+                    self._check(estimate)
+                    self._reserved[key], self._in_flight[key] = estimate, Future()
+                    break
+            other.exception()  # waits; if that call failed, this one is made
+        try:
+            return self._make(actor, role, key, make)
+        finally:
+            with self._guard:
+                del self._reserved[key]
+                self._in_flight.pop(key).set_result(None)
+
+    def _make(self, actor: str, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+        begun = time.monotonic()
+        paid = make()
+        self.recorder.record(
+            CallAnswered(
+                actor=actor,
+                role=role,
+                request=key,
+                answer=self.store.put(paid.answer),
+                spend=paid.spend,
+                seconds=time.monotonic() - begun,
+            )
+        )
+        return paid.answer
+
+    def _check(self, estimate: Spend) -> None:
+        """Raises `RunStopped` when the call could lead beyond a limit."""
+        budget, spent = self.recorder.budget, self.recorder.state.spent.spend
+        if budget.money is not None and estimate.unpriced:
+            raise UserError(
+                "The budget limits the money, and the price of this call is not known.",
+                "Limit the tokens instead, or choose a model whose price is known.",
+                code="unknown-price",
+            )
+        planned = estimate
+        for reserved in self._reserved.values():
+            planned = planned.plus(reserved)
+        limits = (
+            ("tokens", spent.tokens, planned.tokens, budget.tokens),
+            ("money", spent.money, planned.money, budget.money),
+        )
+        for name, used, more, limit in limits:
+            if limit is not None and used + more > limit:
+                raise self.recorder.over_budget(
+                    f"{limit:g} {name}",
+                    f"The budget of {limit:g} {name} does not allow one more call: {used:g} are spent, "
+                    f"and it may take {more:g} (calls in flight included).",
+                )

@@ -1,0 +1,215 @@
+"""Paid calls: what was answered is never paid for again, and no call leads beyond the budget."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+from toys import Toy, chain
+
+from palmette.engine import (
+    ArtefactStore,
+    Attempt,
+    Budget,
+    Context,
+    Journal,
+    Paid,
+    Pay,
+    Setup,
+    Spend,
+    read_journal,
+    register,
+    resume_run,
+    run_environment,
+    run_state,
+    run_topology,
+)
+from palmette.engine.ledger import Ledger
+from palmette.engine.recorder import Recorder
+from palmette.engine.setup import NoObserver
+from palmette.errors import ModelError, RunStopped, UserError
+
+ONE = Spend(calls=1, input_tokens=60, output_tokens=40, money=0.5)
+
+
+class Till:
+    """Answers requests, and counts how often."""
+
+    def __init__(self, answer: Callable[[], JsonValue] = lambda: "yes") -> None:
+        self.made = 0
+        self._answer = answer
+
+    def __call__(self) -> Paid:
+        self.made += 1
+        return Paid(self._answer(), ONE)
+
+
+class Asking(Toy):
+    """A toy that asks before it works."""
+
+    till: Till
+
+    def run(self, input: Any, context: Context) -> Attempt[Any]:
+        assert context.pay({"ask": self.name}, ONE, self.till, role="wise") == "yes"
+        return super().run(input, context)
+
+
+def asking(name: str, needs: list[str], till: Till, **options: Any) -> Asking:
+    toy = Asking(name, needs, **options)
+    toy.till = till
+    return toy
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with Journal(tmp_path) as journal:
+        yield Ledger(Recorder(journal, NoObserver(), Budget(tokens=1000, money=5.0)), ArtefactStore(tmp_path))
+
+
+def test_an_equal_request_is_answered_once(ledger: Ledger, tmp_path: Path) -> None:
+    till = Till(lambda: {"text": "good"})
+    for actor in ("a", "b"):
+        assert ledger.payer(actor)({"q": 1}, ONE, till) == {"text": "good"}
+    assert till.made == 1
+    assert ledger.recorder.state.spent.spend == ONE
+    (event,) = [entry.event for entry in read_journal(tmp_path)]
+    assert event.kind == "call_answered" and event.actor == "a"
+    assert ledger.store.get(event.request) == {"q": 1}
+
+
+def test_a_call_that_fails_is_not_remembered_and_reserves_nothing(ledger: Ledger) -> None:
+    def fail() -> Paid:
+        raise ModelError("down", code="model-down")
+
+    for _ in range(20):
+        with pytest.raises(ModelError):
+            ledger.payer("a")({"q": 1}, ONE, fail)
+    assert ledger.payer("a")({"q": 1}, ONE, Till()) == "yes"
+
+
+@pytest.mark.parametrize(("budget", "fitting"), [(Budget(tokens=450), 4), (Budget(money=1.6), 3), (Budget(), 12)])
+def test_calls_in_parallel_hold_the_budget_together(tmp_path: Path, budget: Budget, fitting: int) -> None:
+    till = Till(lambda: time.sleep(0.02) or "yes")
+
+    def call(number: int) -> bool:
+        try:
+            ledger.payer("a")({"q": number}, ONE, till)
+        except RunStopped as stop:
+            assert stop.code == "budget-reached"
+            return False
+        return True
+
+    with Journal(tmp_path) as journal, ThreadPoolExecutor(12) as pool:
+        ledger = Ledger(Recorder(journal, NoObserver(), budget), ArtefactStore(tmp_path))
+        done = list(pool.map(call, range(12)))
+    assert done.count(True) == till.made == fitting
+
+
+def test_equal_requests_in_parallel_wait_for_one_answer(ledger: Ledger) -> None:
+    till = Till(lambda: time.sleep(0.05) or "yes")
+    start = threading.Barrier(8)
+
+    def call(_: int) -> JsonValue:
+        start.wait()
+        return ledger.payer("a")({"q": 1}, ONE, till)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(call, range(8))) == ["yes"] * 8
+    assert till.made == 1
+
+
+def test_a_limit_of_money_needs_a_price(ledger: Ledger) -> None:
+    with pytest.raises(UserError, match="price"):
+        ledger.payer("a")({"q": 1}, Spend(calls=1, unpriced=1), Till())
+
+
+def test_a_run_says_what_it_cost_and_whose_it_was(tmp_path: Path) -> None:
+    till = Till()
+    result = run_topology(chain(asking("a", [], till), asking("b", ["a"], till, strict=True)), tmp_path)
+    assert {who: cost.spend for who, cost in result.state.bill.items()} == {("a", "wise"): ONE, ("b", "wise"): ONE}
+    assert result.state.spent.spend == ONE.plus(ONE)
+
+
+def test_a_reached_budget_ends_the_run_and_a_resume_pays_nothing_twice(tmp_path: Path) -> None:
+    till = Till()
+
+    def toys() -> list[Asking]:
+        return [asking("a", [], till), asking("b", ["a"], till), asking("c", ["b"], till, strict=True)]
+
+    result = run_topology(chain(*toys(), budget=Budget(tokens=250)), tmp_path)
+    assert result.status == "stopped" and "250 tokens" in result.reason and till.made == 2
+    again = resume_run(tmp_path, setup=chain(*toys(), budget=Budget(tokens=250)))
+    assert again.status == "finished" and till.made == 3
+
+
+def test_an_actor_that_died_after_its_call_is_answered_from_the_journal(tmp_path: Path) -> None:
+    till = Till()
+
+    class Dying(Asking):
+        def run(self, input: Any, context: Context) -> Attempt[Any]:
+            super().run(input, context)
+            raise KeyboardInterrupt
+
+    dying = Dying("a", strict=True)
+    dying.till = till
+    with pytest.raises(KeyboardInterrupt):
+        run_topology(chain(dying), tmp_path)
+    assert resume_run(tmp_path, setup=chain(asking("a", [], till, strict=True))).status == "finished"
+    assert till.made == 1
+
+
+def test_what_an_environment_pays_for_while_it_opens_belongs_to_the_run(tmp_path: Path) -> None:
+    till, fails = Till(), [True]
+
+    @register("environment", "test_paying")
+    def open_paying(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> Setup:
+        assert folder == tmp_path / "run" and arguments == {"x": 1}
+        assert payer(Budget(tokens=500))({"ask": "words"}, ONE, till, role="words") == "yes"
+        if fails.pop():
+            raise UserError("A question is open.", "Answer it.")
+        return chain(Toy("a", strict=True))
+
+    with pytest.raises(UserError):
+        run_environment("test_paying", {"x": 1}, tmp_path / "run")
+    state = run_state(tmp_path / "run")
+    assert state.ended and state.ended.status == "failed"
+    fails.append(False)
+    result = resume_run(tmp_path / "run")
+    assert result.status == "finished" and till.made == 1
+    assert result.state.bill["", "words"].spend == ONE
+
+
+def test_an_environment_that_stops_at_its_first_call_stops_the_run(tmp_path: Path) -> None:
+    @register("environment", "test_poor")
+    def open_poor(payer: Callable[[Budget], Pay]) -> Setup:
+        payer(Budget(tokens=50))({"ask": "words"}, ONE, Till())
+        raise AssertionError
+
+    result = run_environment("test_poor", {}, tmp_path / "run")
+    assert result.status == "stopped" and "50 tokens" in result.reason
+
+
+def test_input_that_is_refused_before_anything_is_paid_leaves_no_run(tmp_path: Path) -> None:
+    @register("environment", "test_refusing")
+    def open_refusing(arguments: dict[str, JsonValue]) -> Setup:
+        raise UserError("A mistake.", "Mend it.")
+
+    with pytest.raises(UserError):
+        run_environment("test_refusing", {}, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_journal_of_an_older_format_is_named(tmp_path: Path) -> None:
+    run_topology(chain(Toy("a", strict=True)), tmp_path)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as connection:
+        connection.execute("PRAGMA user_version=1")
+    connection.close()
+    with pytest.raises(UserError, match="older palmette"):
+        run_state(tmp_path)
