@@ -12,6 +12,9 @@ from palmette.features.spec.fsc import Aggregate, Entity, Expression
 from palmette.features.spec.run import Destination, Run
 from palmette.features.spec.view import AS_OF, View, ViewFeature
 
+NAME = "name:"
+"""Before a table's name, the key of the fact that holds it."""
+
 Value = Any
 """A JSON value: a scalar or a list of scalars."""
 
@@ -257,6 +260,7 @@ def _source(view: View, table: Table, path: str | None) -> Record:
                 table.name,
                 ("name", "source_name", "dataset", "alias", "id"),
                 ("table", "table_name", "source", "key"),
+                key=f"{NAME}{table.name}",
             ),
             Fact(table.format if table.path is not None else None, ("format", "file_format"), ("type",)),
             Fact(table.kind, ("kind", "table_kind", "table_type"), ("type",)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.facts import Collection, Fact, Record
+from palmette.features.actors.config_generator.facts import NAME, Collection, Fact, Record
 from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
 from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed, Pattern
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
@@ -218,7 +218,7 @@ class _Filler:
             )
             if filled is None:
                 return None
-            parts.append(filled)
+            parts.append(_by_name(filled, spot.item(index), spot.access if is_list else "", key))
         values = [part.value for part in parts]
         return _merged(parts, values if is_list else dict(zip(collection.items, values, strict=True)))
 
@@ -337,6 +337,23 @@ def _as_section(collection: Collection) -> Record:
         tuple(facts),
         tuple(replace(record, names=(key,)) for key, record in collection.items.items()),
     )
+
+
+def _by_name(filled: Filled, spot: Spot, items: str, key: str) -> Filled:
+    """An item of the list `items` is found by its name, where it has one: the list may get another order."""
+    named = filled.placed.get(f"{NAME}{key}")
+    if named is None:
+        return filled
+    access = spot.access
+    if items:
+        name = named.access.removeprefix(access)
+        access = f"next(item for item in {items} if item{name} == {quoted(key)})"
+    found = {
+        fact: replace(place, access=access + place.access.removeprefix(spot.access))
+        for fact, place in filled.placed.items()
+        if place is not named
+    }
+    return replace(filled, placed=found)
 
 
 def _placed(fact: Fact, value: Any, spot: Spot) -> Filled:
