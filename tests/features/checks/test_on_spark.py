@@ -1,4 +1,4 @@
-"""The checks that run scripts: quiet on a correct one, and each caught mistake shows with its evidence."""
+"""The checks that run scripts, together: each mistake is caught by the check that is meant to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from palmette.engine.actor import Verdict
 from palmette.features.checks import ALL, Subject, run_checks
-from palmette.features.checks.mutation import MutationCheck
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
 
@@ -18,58 +17,23 @@ SCRIPT = (ACTIVITY / "activity.py").read_text(encoding="utf-8")
 NO_SUITE = [check for check in ALL if check.code not in ("tests", "mutation")]
 
 
-def subject_of(harness: ConnectHarness, folder: Path, text: str, tests: Path | None = None) -> Subject:
+def subject_of(harness: ConnectHarness, folder: Path, text: str) -> Subject:
     script = folder / "activity.py"
     script.write_text(text, encoding="utf-8")
     view = load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml")
-    return Subject(
-        view=view, script=script, root=folder, entry="build", harness=harness, tests=tests, python_path=(folder,)
-    )
+    return Subject(view=view, script=script, root=folder, entry="build", harness=harness, python_path=(folder,))
 
 
 def failed(verdict: Verdict) -> dict[str, str]:
     return {item.name: item.detail for item in verdict.measurements if item.status == "failed"}
 
 
-def test_every_check_is_quiet_on_a_correct_script(harness: ConnectHarness, tmp_path: Path) -> None:
-    tests = tmp_path / "test_activity.py"
-    tests.write_text((ACTIVITY / "activity_tests.py").read_text(encoding="utf-8"), encoding="utf-8")
-    (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-    subject = subject_of(harness, tmp_path, SCRIPT, tests)
-    verdict = run_checks(subject, [*(check for check in ALL if check.code != "mutation"), MutationCheck(size=12)])
-    assert verdict.ok, [violation.message + violation.evidence for violation in verdict.violations]
-    assert {item.name: item.status for item in verdict.measurements if item.name != "mutation"} == {
-        "static": "passed",
-        "spec": "passed",
-        "plan": "passed",
-        "golden": "passed",
-        "differential": "passed",
-        "tests": "passed",
-        "metamorphic": "passed",
-    }
-
-
-CONFTEST = """
-import pytest
-from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="session")
-def spark():
-    return SparkSession.builder.getOrCreate()
-"""
-
-
 @pytest.mark.parametrize(
     ("old", "new", "check", "code"),
     [
-        ('("ordered_at") < as_of', '("ordered_at") <= as_of', "golden", "golden"),
-        ("timedelta(days=30)", "timedelta(days=31)", "differential", "differential"),
         ('"customer_id", "left"', '"customer_id", "inner"', "differential", "differential"),
         ('        & (F.col("loaded_at") < as_of)\n', "", "differential", "differential"),
         ('        F.col("order_day").between(start.date(), as_of.date())\n        & ', "        ", "plan", "unpruned"),
-        ('"amount_30d",\n        F.to', 'F.col("amount_30d").cast("float"),\n        F.to', "plan", "schema"),
-        ('F.sum("amount")', 'F.sum("ammount")', "static", "unknown-column"),
         ("return customers.join", "orders = None.columns\n    return customers.join", "plan", "crash"),
     ],
 )
@@ -92,7 +56,6 @@ def test_a_mistake_is_caught(
         ('F.sum("amount")', 'F.sum(F.coalesce("gross", "amount"))', "unused-columns"),
         ("return customers.join", "return customers.union(customers).join", "spine-rows"),
         ('("ordered_at") < as_of', '("ordered_at") < as_of + timedelta(days=1)', "future-rows"),
-        ('        & (F.col("loaded_at") < as_of)\n', "", "unavailable-rows"),
     ],
 )
 def test_a_relation_needs_no_oracle(old: str, new: str, code: str, harness: ConnectHarness, tmp_path: Path) -> None:
