@@ -16,9 +16,22 @@ def text(value: object) -> str:
     >>> text("a | b <img> *c*")
     'a \\| b &lt;img&gt; \\*c\\*'
     """
-    line = " ".join(str(value).split())
+    return _escaped(" ".join(str(value).split()))
+
+
+def _escaped(line: str) -> str:
     escaped = _SPECIAL.sub(r"\\\1", line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
     return _LIVE.sub(rf"\1{_WORD_JOINER}", escaped)
+
+
+def prose(value: object) -> str:
+    r"""As `text`, but what stands between backticks stays code.
+
+    >>> prose("`a < b` and c < d")
+    '`a < b` and c &lt; d'
+    """
+    spans = re.split(r"(`[^`]+`)", " ".join(str(value).split()))
+    return "".join(code(span[1:-1]) if index % 2 else _escaped(span) for index, span in enumerate(spans))
 
 
 def code(value: object) -> str:

@@ -204,6 +204,13 @@ def test_personal_keys_are_hidden_too() -> None:
     assert "4711" not in body
 
 
+def test_values_are_shown_as_data() -> None:
+    schema = {"key": BIGINT, "amounts": SparkType.parse("array<decimal(4,2)>"), "known": SparkType.parse("boolean")}
+    row = {"key": 1, "amounts": [Decimal("1.50"), None], "known": True}
+    body = pull_request_body(facts_of(view_of(feature("f")), preview=Frame.of(schema, [row])))
+    assert "| `1` | `[1.50, null]` | `true` |" in body
+
+
 def test_backfill_utilities_and_provenance() -> None:
     body = pull_request_body(
         facts_of(
@@ -215,8 +222,10 @@ def test_backfill_utilities_and_provenance() -> None:
                 ("spark-submit", "src/v.py", "--as-of", "2025-01-01T00:00:00+00:00"),
                 ("spark-submit", "a b.py"),
             ),
+            imported=frozenset({"safe_divide"}),
             utilities=Utilities(
                 chosen=(
+                    Utility(need="load_config", name="load", module="team.config", call="load({path})"),
                     Utility(
                         need="divide",
                         name="safe_divide",
@@ -237,8 +246,9 @@ def test_backfill_utilities_and_provenance() -> None:
     )
     assert "spark-submit src/v.py --as-of 2025-01-01T00:00:00+00:00\nspark-submit 'a b.py'" in body
     assert "writes only to `lake/v`" in body
-    assert "- used: `team.math.safe_divide` for divide" in body
-    assert "- rejected: `team.time.last_days` not for before\\_cutoff: keeps the row at as\\_of" in body
+    assert "- used: `team.math.safe_divide` for division" in body
+    assert "- not used: `team.config.load` for loading the configuration; it fits" in body
+    assert "- not used: `team.time.last_days` for rows before the cut-off: keeps the row at as\\_of" in body
     assert "- seed: `0`" in body and "- Why?" in body
     assert "“number of orders” and read as `number of rows of orders" in body
 

@@ -10,17 +10,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from palmette.delivery.markdown import block, code, items, sections, table, text
+from palmette.delivery.markdown import block, code, items, prose, sections, table, text
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.actors.pull_request.definitions import definition, steps_of
-from palmette.features.artefacts import Utilities
+from palmette.features.artefacts import Need, Utilities
 from palmette.features.frame import Frame, Row
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARS = 40
 MASK = "•••"
+NEEDS: Mapping[Need, str] = {
+    "read_table": "reading tables",
+    "write_table": "writing the view",
+    "load_config": "loading the configuration",
+    "build_session": "the Spark session",
+    "divide": "division",
+    "latest_per_key": "the newest row of a key",
+    "before_cutoff": "rows before the cut-off",
+}
+"""What a utility is for, in words."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class Facts:
     preview: Frame | None = None
     """Rows that the script wrote from the sample."""
     utilities: Utilities = field(default_factory=Utilities)
+    imported: frozenset[str] = frozenset()
+    """Names that the script imports."""
     backfill: tuple[tuple[str, ...], ...] = ()
     """Commands, as argument lists, that build the cut-offs of the run."""
     destination: str = ""
@@ -60,7 +72,7 @@ def pull_request_body(facts: Facts) -> str:
             ("Change class", _change(facts)),
             ("Backfill and rollback", _backfill(facts)),
             ("Open questions", items(_questions(facts)) or "None."),
-            ("Utilities", _utilities(facts.utilities)),
+            ("Utilities", _utilities(facts)),
             ("Provenance", items(f"{text(name)}: {code(value)}" for name, value in facts.provenance.items())),
         )
     )
@@ -139,7 +151,7 @@ def _verification(facts: Facts) -> str:
 def _survivors(facts: Facts) -> str:
     if facts.survivors:
         return "No test notices these changes of the script:\n\n" + "\n\n".join(
-            f"{text(item.message)}\n\n{block(item.evidence, 'diff')}" for item in facts.survivors
+            f"{prose(item.message)}\n\n{block(item.evidence, 'diff')}" for item in facts.survivors
         )
     tried = any("mutant" in item.detail and item.status != "skipped" for item in facts.measurements)
     return "None: the tests notice every mutant that was tried." if tried else "Not measured."
@@ -170,8 +182,23 @@ def _emptiest_last(row: Row, view: View) -> tuple[object, ...]:
 
 
 def _short(value: object) -> str:
-    shown = "null" if value is None else str(value)
+    shown = _shown(value)
     return shown if len(shown) <= PREVIEW_CHARS else shown[: PREVIEW_CHARS - 1] + "…"
+
+
+def _shown(value: object) -> str:
+    """A value as a table of data shows it, not as Python writes it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return f"[{', '.join(map(_shown, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{name}: {_shown(item)}' for name, item in value.items())}}}"
+        case _:
+            return str(value)
 
 
 def _change(facts: Facts) -> str:
@@ -212,10 +239,20 @@ def _questions(facts: Facts) -> list[str]:
     return [*map(text, facts.questions), *read, *skipped, *survivors]
 
 
-def _utilities(utilities: Utilities) -> str:
-    used = [f"{code(f'{item.module}.{item.name}')} for {text(item.need)}" for item in utilities.chosen]
+def _utilities(facts: Facts) -> str:
+    """What the script takes from the repository, and why it does not take the rest."""
+    used, left = [], []
+    for item in facts.utilities.chosen:
+        line = f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}"
+        (used if item.name in facts.imported else left).append(line)
     rejected = [
-        f"{code(f'{item.module}.{item.name}')} not for {text(item.need)}: {text(item.reason)}"
-        for item in utilities.rejected
+        f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}: {text(item.reason)}"
+        for item in facts.utilities.rejected
     ]
-    return items([*(f"used: {line}" for line in used), *(f"rejected: {line}" for line in rejected)])
+    return items(
+        [
+            *(f"used: {line}" for line in used),
+            *(f"not used: {line}; it fits, but the script has no place for it" for line in left),
+            *(f"not used: {line}" for line in rejected),
+        ]
+    )

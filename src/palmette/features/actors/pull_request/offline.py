@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from pathlib import Path
@@ -54,6 +55,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         survivors=tuple(item for item in verdict.violations if item.code == "mutant-survived"),
         preview=_preview(view, verdict),
         utilities=made.utilities,
+        imported=_imported(made.script.file.text),
         backfill=_backfill(view, run, made),
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
@@ -65,6 +67,11 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         f"{view.description}\n\nPassed: {passed or 'nothing was measured'}.",
         pull_request_body(facts),
     )
+
+
+def _imported(source: str) -> frozenset[str]:
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    return frozenset(alias.name for node in nodes for alias in node.names)
 
 
 def _preview(view: View, verdict: Verdict) -> Frame | None:
