@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
-import sys
+import tempfile
 from pathlib import Path
+from random import Random
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[1] / "engine"))
-
+from hypothesis import given
+from hypothesis import strategies as st
+from shapes import Shape, shapes, some
 from toys import Toy, chain
 
-from palmette.engine import END, STOP, Budget, Decision, Planner, Setup, Situation, create, names, run_topology
+from palmette.engine import (
+    END,
+    STOP,
+    Budget,
+    Decision,
+    Planner,
+    Setup,
+    Situation,
+    create,
+    fold,
+    names,
+    read_journal,
+    run_topology,
+)
+
+PLANNERS = names("planner")
+
+
+def made(name: str) -> Planner:
+    planner: Planner = create("planner", name, {"seed": 5})
+    return planner
 
 
 class Twice:
-    """Asks a planner everything twice, and remembers what it decided."""
+    """Asks a planner everything twice, once anew, holds it to the rules, and remembers what it decided."""
 
-    def __init__(self, planner: Planner) -> None:
-        self._planner = planner
+    def __init__(self, name: str) -> None:
+        self._name, self._planner = name, made(name)
         self.decisions: list[Decision] = []
 
     def decide(self, situation: Situation) -> Decision:
         decision = self._planner.decide(situation)
-        assert self._planner.decide(situation) == decision, "a decision follows from the situation alone"
+        assert made(self._name).decide(situation) == decision, "a decision follows from the situation alone"
         if not decision.question:
             assert decision.next in {*situation.permitted, STOP}
             assert decision.next != STOP or decision.diagnosis, "who stops says why"
+        if decision.next == END:
+            invoked = {name for name, actor in situation.state.actors.items() if actor.invocations}
+            assert invoked <= situation.fresh, "every actor that was invoked meets its criterion"
+            assert situation.fresh.intersection(situation.topology.end)
+        assert not decision.target or decision.target in situation.topology.actors
         self.decisions.append(decision)
         return decision
 
 
-@pytest.fixture(params=names("planner"))
+class Wanderer:
+    """Follows the planner only now and then, so that it is asked in states into which it would not come."""
+
+    def __init__(self, planner: Twice, seed: int) -> None:
+        self._planner, self._seed = planner, seed
+
+    def decide(self, situation: Situation) -> Decision:
+        decision = self._planner.decide(situation)
+        chance = Random(f"{self._seed}:{situation.state.decisions}")
+        others = [name for name in situation.permitted if name != END]
+        follows = decision.question or (decision.next != STOP and chance.random() < 0.5)
+        return decision if follows or not others else Decision(chance.choice(others))
+
+
+@pytest.fixture(params=PLANNERS)
 def planner(request: pytest.FixtureRequest) -> Twice:
-    return Twice(create("planner", request.param, {"seed": 5}))
+    return Twice(request.param)
 
 
 def straight(planner: Planner) -> Setup:
@@ -59,3 +99,26 @@ def test_it_decides_the_same_in_a_second_run(planner: Twice, tmp_path: Path) -> 
     first, planner.decisions = planner.decisions, []
     run_topology(straight(planner), tmp_path / "two")
     assert planner.decisions == first
+
+
+@some
+@given(shapes(), st.sampled_from(PLANNERS), st.integers(0, 99))
+def test_it_keeps_to_the_rules_in_any_state(shape: Shape, name: str, seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        planner = Twice(name)
+        run_topology(shape.setup(Wanderer(planner, seed)), Path(folder) / "run")
+        assert planner.decisions
+
+
+@some
+@given(shapes(), st.sampled_from(PLANNERS))
+def test_its_runs_end_permitted_and_their_state_is_the_fold_of_the_journal(shape: Shape, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        result = run_topology(shape.setup(Twice(name)), Path(folder) / "run")
+        entries = read_journal(Path(folder) / "run")
+        assert fold(entries) == result.state
+        assert entries[-1].event.kind == "run_ended"
+        assert not any(entry.event.kind == "decision_refused" for entry in entries)
+        for entry in entries:
+            if entry.event.kind == "actor_succeeded":
+                assert entry.event.verdict.ok
