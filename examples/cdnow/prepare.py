@@ -27,9 +27,7 @@ from checkout import announce, set_up  # noqa: E402 (the examples' shared module
 DESTINATION = HERE.parents[1] / "build" / "cdnow"
 DATA = HERE.parents[2] / "shared" / "datasets" / "cdnow_transactions" / "cdnow_transactions.csv.gz"
 
-SCORED = tuple(
-    dt.datetime(year, month, 1, tzinfo=dt.UTC) for year, month in ((1997, 7), (1997, 10), (1998, 1))
-)
+SCORED = tuple(dt.datetime(year, month, 1, tzinfo=dt.UTC) for year, month in ((1997, 7), (1997, 10), (1998, 1)))
 HORIZON = dt.timedelta(days=90)
 SAMPLE = 20
 """One customer in so many is in the samples."""
@@ -47,11 +45,9 @@ def prepare(destination: Path = DESTINATION, data: Path = DATA) -> Path:
     set_up(HERE, destination, ("specs", "runs", "registry.yaml"))
     rows = list(purchases(data))
     for name, table in {"purchases": rows, "customers": customers(rows), "scorings": scorings(rows)}.items():
-        write(table, destination / "tables" / f"{name}.parquet")
-        write(
-            [row for row in table if row["customer_id"] % SAMPLE == 0],
-            destination / "tables" / f"{name}_sample.parquet",
-        )
+        write(table, destination / "repository" / "warehouse" / name / "part-0.parquet")
+        sample = [row for row in table if row["customer_id"] % SAMPLE == 0]
+        write(sample, destination / "samples" / f"{name}.parquet")
     return destination
 
 
@@ -108,9 +104,7 @@ def write(rows: list[Row], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("destination", nargs="?", type=Path, default=DESTINATION)
     parser.add_argument("--data", type=Path, default=DATA)
     args = parser.parse_args()

@@ -59,7 +59,6 @@ class SmallTeam:
             run=run,
             repository=self.repository,
             checkout=self.repository,
-            registry_folder=self.folder,
             sandbox=self._sandbox,
             spark=self._spark,
             tables=view.tables,

@@ -47,13 +47,9 @@ def example(prepare: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_both_forms_of_the_data_are_read_alike(prepare: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "CDNOW_master.txt").write_text(ORIGINAL, encoding="ascii")
     rows = [line.split() for line in ORIGINAL.splitlines()]
-    text = "customer_id,date,cds,dollars\n" + "".join(
-        f"{a},{b[:4]}-{b[4:6]}-{b[6:]},{c},{d}\n" for a, b, c, d in rows
-    )
+    text = "customer_id,date,cds,dollars\n" + "".join(f"{a},{b[:4]}-{b[4:6]}-{b[6:]},{c},{d}\n" for a, b, c, d in rows)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(text.encode()))
-    original, converted = (
-        list(prepare.purchases(tmp_path / name)) for name in ("CDNOW_master.txt", "x.csv.gz")
-    )
+    original, converted = (list(prepare.purchases(tmp_path / name)) for name in ("CDNOW_master.txt", "x.csv.gz"))
     assert original == converted
     assert original[2] == {
         "purchase_id": 3,
@@ -88,7 +84,8 @@ def test_specifications_resolve_on_the_real_data(example: Path, name: str) -> No
 def test_the_real_data_has_its_published_size(example: Path) -> None:
     import pyarrow.parquet as pq
 
-    purchases = pq.read_table(example / "tables" / "purchases.parquet")
+    warehouse = example / "repository" / "warehouse"
+    purchases = pq.read_table(warehouse / "purchases")
     assert purchases.num_rows == 69_659
-    assert pq.read_table(example / "tables" / "customers.parquet").num_rows == 23_570
+    assert pq.read_table(warehouse / "customers").num_rows == 23_570
     assert sum(purchases["cds"].to_pylist()) == 167_881

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tempfile
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from palmette.engine.actor import TextFile
 from palmette.errors import InputError, Problem
 from palmette.features.artefacts import Request
 from palmette.features.checks.golden import contradictions
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import check_samples, load_run, load_view
 from palmette.features.spec.run import Run
@@ -28,12 +30,15 @@ TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
 
 class Inputs(NamedTuple):
-    """A run file and all that it names, read and found to fit together."""
+    """A run file and all that it names, read and found to fit together.
+
+    Relative paths of tables and of the output are relative to the repository: there the team's jobs are started,
+    so that is how its configurations write them.
+    """
 
     run: Run
     view: View
     request: Request
-    registry_folder: Path
     repository: Path
     """The team's checkout; only read."""
 
@@ -64,7 +69,28 @@ def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inp
             for name, path in texts.items()
         }
     )
-    return Inputs(run, view, request, dfr_path.parent, (base / run.repository.path).resolve())
+    repository = (base / run.repository.path).resolve()
+    output = run.output.model_copy(update={"path": rebased(run.output.path, base, repository)})
+    tables = {name: _rebased_table(table, dfr_path.parent, repository) for name, table in view.tables.items()}
+    return Inputs(
+        run.model_copy(update={"output": output}), dataclasses.replace(view, tables=tables), request, repository
+    )
+
+
+def rebased(path: str | None, base: Path, onto: Path) -> str | None:
+    """A path that is relative to `base`, relative to `onto`; URLs and absolute paths stay as they are.
+
+    >>> rebased("tables/users", Path("/data"), Path("/code/team")), rebased("s3://lake/users", Path(), Path())
+    ('../../data/tables/users', 's3://lake/users')
+    """
+    if path is None or "://" in path or Path(path).is_absolute():
+        return path
+    return Path(os.path.relpath(base.resolve() / path, onto.resolve())).as_posix()
+
+
+def _rebased_table(table: Table, base: Path, onto: Path) -> Table:
+    changed = {name: rebased(getattr(table, name), base, onto) for name in ("path", "sample")}
+    return table.model_copy(update=changed)
 
 
 def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
@@ -101,7 +127,6 @@ def open_features(arguments: dict[str, JsonValue]) -> Setup:
         run=run,
         repository=base,
         checkout=inputs.repository,
-        registry_folder=inputs.registry_folder,
         sandbox=sandbox,
         spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory),
         tables=inputs.view.tables,

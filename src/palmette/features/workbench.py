@@ -29,9 +29,8 @@ class Workbench:
     repository: Path
     """The team's files at the base commit; nobody writes here."""
     checkout: Path
-    """The team's own checkout, where the pull request's branch is made by way of a worktree."""
-    registry_folder: Path
-    """What relative paths of the registry are relative to."""
+    """The team's own checkout: where the pull request's branch is made by way of a worktree, and what relative
+    paths of tables are relative to."""
     sandbox: Sandbox
     spark: WarmSpark
     tables: Mapping[str, Table]
@@ -44,7 +43,7 @@ class Workbench:
     @cached_property
     def samples(self) -> dict[str, Sample | None]:
         """By table name; None where there is no sample on this machine."""
-        return {name: sample_of(table, self.registry_folder) for name, table in self.tables.items()}
+        return {name: sample_of(table, self.checkout) for name, table in self.tables.items()}
 
     def assemble(self, files: Iterable[TextFile], destination: Path) -> Path:
         """Copies the repository to `destination`, writes `files` on top, and returns it."""

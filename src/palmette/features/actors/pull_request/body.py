@@ -241,7 +241,8 @@ def _questions(facts: Facts) -> list[str]:
 
 def _utilities(facts: Facts) -> str:
     """What the script takes from the repository, and why it does not take the rest."""
-    used, left = [], []
+    used: list[str] = []
+    left: list[str] = []
     for item in facts.utilities.chosen:
         line = f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}"
         (used if item.name in facts.imported else left).append(line)

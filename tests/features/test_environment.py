@@ -1,0 +1,63 @@
+"""What a feature run works with, before anything is started."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from palmette.features.environment import read_inputs
+
+FSC = """fsc: 1
+feature_view: user_orders
+entities: [{name: user, keys: [user_id]}]
+features:
+  - {name: orders_30d, dtype: bigint, aggregate: {function: count, source: orders, window: 30d}}
+"""
+DFR = """dfr: 1
+tables:
+  - name: orders
+    kind: event
+    path: tables/orders.csv
+    format: csv
+    keys: [order_id]
+    event_time: ordered_at
+    columns:
+      - {name: order_id, type: bigint}
+      - {name: user_id, type: bigint}
+      - {name: ordered_at, type: timestamp}
+"""
+RUN = """run: 1
+fsc: ../fsc.yaml
+dfr: ../dfr.yaml
+repository: {path: ../team, base: main}
+interval: {as_of: "2025-03-31T00:00:00Z"}
+output: {path: ../team/lake/user_orders}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run file that fits its specification, its registry and its repository."""
+    texts = {
+        "fsc.yaml": FSC,
+        "dfr.yaml": DFR,
+        "runs/run.yaml": RUN,
+        "tables/orders.csv": "order_id,user_id,ordered_at\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team/README.md").write_text("# Jobs\n", encoding="utf-8")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "The team's code"]):
+        author = ["-c", "user.name=team", "-c", "user.email=team@localhost"]
+        subprocess.run(["git", *author, *command], cwd=tmp_path / "team", check=True)
+    return tmp_path
+
+
+def test_relative_paths_are_the_repository_s(folder: Path) -> None:
+    inputs = read_inputs(folder / "runs/run.yaml")
+    assert inputs.run.output.path == "lake/user_orders"
+    assert [table.path for table in inputs.view.tables.values()] == ["../tables/orders.csv"]
