@@ -116,6 +116,8 @@ class Context:
     """1-based number of this attempt in this invocation."""
     attempts: tuple[PastAttempt, ...] = ()
     """All failed attempts of this actor so far in this run, oldest first."""
+    last: BaseModel | None = None
+    """What this actor gave last: refused by its criterion, or what the planner came back for."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By actor: the verdict that let its current output pass."""
     ask: Callable[[str], str | None] = field(default=lambda _: None)

@@ -36,6 +36,8 @@ class _Task(NamedTuple):
     input: BaseModel
     key: str
     order: Instruction
+    last: str | None = None
+    """Digest of what the actor gave last."""
     item: int | None = None
 
 
@@ -84,7 +86,9 @@ class Invoker:
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
         else:
-            outcome = self._attempts(_Task(name, self._input(name, inputs), key, order))
+            made = state.artefacts[artefact].digest if state.actor(name).key and artefact in state.artefacts else None
+            last = state.actor(name).refused or made
+            outcome = self._attempts(_Task(name, self._input(name, inputs), key, order, last))
         seconds = time.monotonic() - begun
         if isinstance(outcome, _Failure):
             self._recorder.record(
@@ -139,7 +143,7 @@ class Invoker:
 
         def attempts(index: int) -> Done | _Failure:
             key = self._wiring.key(name, {**rest, "": canonical(items[index])})
-            return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, index))
+            return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, item=index))
 
         with ThreadPoolExecutor(max_workers=max(1, min(len(items), os.cpu_count() or 1))) as pool:
             outcomes = list(pool.map(attempts, range(len(items))))
@@ -174,6 +178,7 @@ class Invoker:
                 break
             if outcome.output:
                 refused[outcome.output] = outcome.verdict
+                task = task._replace(last=outcome.output)
             past.append(outcome.past(len(past) + 1))
         return _Failure(outcome.verdict.violations, outcome.attempt.reason)
 
@@ -294,6 +299,7 @@ class Invoker:
             evidence=order.evidence,
             attempt=number,
             attempts=past,
+            last=self.output(name, self._store.get(task.last)) if task and task.last else None,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
             pay=self._ledger.payer(name),

@@ -1,0 +1,140 @@
+"""An agent: one task with a prompt, a typed answer and built-in rules. Whoever answers, it is checked the same way."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+from pydantic import BaseModel, JsonValue
+
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Violation
+from palmette.llm import answers
+from palmette.llm.answerer import Answerer, AnswerError
+from palmette.llm.brief import Section, fenced, pack, without
+from palmette.llm.messages import Message, Prompt
+from palmette.llm.models import OFFLINE, Models
+from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm.tokens import estimate_tokens
+
+EVIDENCE = 1500
+"""Characters of one violation's evidence that a model is shown."""
+
+
+class Agent(BaseActor):
+    """An actor whose task a language model answers, or the built-in rules.
+
+    A subclass gives `name`, `description`, `produces`, `Input`, `Output` and `Answer`, a prompt file, and the three
+    methods `offline`, `brief` and `read`.
+    """
+
+    name: str
+    prompt: ClassVar[str] = "prompt.md"
+    """The prompt file, relative to the module of the class."""
+    Answer: type[answers.Answer]
+    """What a model gives; `read` makes the actor's output of it."""
+
+    def __init__(self, models: Models = OFFLINE) -> None:
+        self.model: Answerer | None = models.of(self.name)
+        """Who answers; None for the built-in rules."""
+
+    def offline(self, input: Any, context: Context) -> Attempt[Any]:
+        """One attempt of the built-in rules."""
+        raise NotImplementedError
+
+    def brief(self, input: Any, context: Context) -> tuple[Section, ...]:
+        """What a model is shown: a section for every input that the prompt file names."""
+        raise NotImplementedError
+
+    def read(self, answer: Any, input: Any, context: Context) -> Attempt[Any]:
+        """The actor's output from a model's answer.
+
+        An answer that cannot become one is an `Attempt` whose output does not meet the criterion, or one without
+        output, with violations that say why.
+        """
+        raise NotImplementedError
+
+    @final
+    def run(self, input: Any, context: Context) -> Attempt[Any]:
+        if self.model is None:
+            return self.offline(input, context)
+        try:
+            answer = self.model.ask(self.render(input, context), self.Answer, context.pay)
+        except AnswerError as error:
+            return Attempt(None, error.message, TERMINATE, (error.violation,))
+        if answer.hands_over:
+            return Attempt(None, answer.reason, TERMINATE)
+        return self.read(answer, input, context)
+
+    @final
+    def render(self, input: Any, context: Context) -> Prompt:
+        """What the model is sent."""
+        assert self.model is not None
+        file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
+        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': answers.describe(self.Answer)})}"
+        past = self._past(context)
+        taken = sum(estimate_tokens(text) for text in (system, file.user, *past))
+        # Folders differ from run to run; an equal prompt is answered from the journal, or from a recording.
+        places = {str(context.workspace): "<workspace>"}
+        sections = [
+            one.model_copy(update={"items": tuple(without(item, places) for item in one.items)})
+            for one in self.brief(input, context)
+        ]
+        packed = pack(sections, self.model.settings.prompt_tokens - taken)
+        user = file.fill({name: part.text for name, part in packed.items()})
+        parts = [user, *(without(text, places) for text in past)]
+        return Prompt(
+            role=self.name,
+            messages=(
+                Message(speaker="system", text=system),
+                Message(speaker="user", text="\n\n".join(parts)),
+            ),
+        )
+
+    def _past(self, context: Context) -> list[str]:
+        """What has been tried in this run, and why the planner came back."""
+        parts = []
+        if context.instruction:
+            words = "\n".join([context.instruction, *(_told(violation) for violation in context.evidence)])
+            parts.append(fill(shared("instruction"), {"instruction": fenced(words)}))
+        if context.attempts:
+            told = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
+            parts.append(fill(shared("attempts"), {"attempts": fenced("\n\n".join(told))}))
+        if parts and context.last:
+            parts.append(fill(shared("last"), {"last": shown(context.last)}))
+        return parts
+
+
+def shown(output: BaseModel) -> str:
+    """An output as a model is shown it: its files as they are, and the rest as JSON."""
+    files: list[str] = []
+    rest = _without_files(output.model_dump(mode="json"), files)
+    data = [fenced(json.dumps(rest, indent=1, ensure_ascii=False), "json")] if rest else []
+    return "\n\n".join([*data, *files])
+
+
+def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
+    """A value whose text files are taken out, to be quoted one by one."""
+    if isinstance(value, list):
+        return [_without_files(item, files) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"path", "text"}:
+        files.append(f"{value['path']}:\n{fenced(str(value['text']))}")
+        return value["path"]
+    return {key: _without_files(item, files) for key, item in value.items()}
+
+
+def _attempt(attempt: PastAttempt, *, last: bool) -> str:
+    """An attempt in brief; the evidence of the last one only, because the others are past."""
+    head = f"Attempt {attempt.number}: {attempt.reason} {attempt.fix}".strip()
+    return "\n".join([head, *(_told(found) if last else f"- {found.message}" for found in attempt.violations)])
+
+
+def _told(violation: Violation) -> str:
+    evidence = violation.evidence.strip()
+    if len(evidence) > EVIDENCE:
+        evidence = f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}"
+    subject = f" ({violation.subject})" if violation.subject else ""
+    return f"- [{violation.code}] {violation.message}{subject}" + (f"\n{evidence}" if evidence else "")

@@ -1,0 +1,124 @@
+"""Asks a model for a typed answer: within the budget, again with the error when it cannot be used, bounded.
+
+Every exchange that gave an answer is one paid call. A repeated question holds the bad answer, so it is another request,
+and a resumed run is given the whole conversation from the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from palmette.engine import Paid, Pay, Spend, Violation
+from palmette.errors import ModelError
+from palmette.llm.answers import Answer, BadAnswer, read_answer
+from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
+from palmette.llm.tokens import estimate_tokens
+
+RE_ASKS = 2
+"""How often a model is told what is wrong with its answer before the task is given up."""
+
+A = TypeVar("A", bound=Answer)
+
+
+class AnswerError(ModelError):
+    """The model answered, again and again, what cannot be used."""
+
+    @property
+    def violation(self) -> Violation:
+        return Violation(code=self.code, message=self.message, subject="answer")
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """A model in its role, with those that take its place when it cannot be reached."""
+
+    role: str
+    providers: tuple[Provider, ...]
+    settings: Settings = field(default_factory=Settings)
+    hide: Callable[[str], str] = str
+    """Takes secrets out of a text; what is sent, kept and shown went through it."""
+
+    @property
+    def name(self) -> str:
+        """Which models answer, e.g. `openai:a, else anthropic:b`."""
+        return ", else ".join(provider.name for provider in self.providers)
+
+    def ask(self, prompt: Prompt, answer: type[A], pay: Pay) -> A | Answer:
+        """The model's answer, or a bare `Answer` that hands the task over.
+
+        Raises:
+            AnswerError: the answers could not be used, however often the model was told why.
+            ModelError: no model could be reached.
+            RunStopped: the budget does not allow another call.
+        """
+        asked, bad = prompt, BadAnswer("", "")
+        for _ in range(RE_ASKS + 1):
+            reply = self.reply(asked, pay)
+            found = read_answer(reply, answer)
+            if isinstance(found, Answer):
+                return found
+            bad = found
+            if bad.final:
+                break
+            shown = [] if bad.code == "answer-truncated" else [Message(speaker="assistant", text=reply.text or " ")]
+            asked = prompt.then(*shown, Message(speaker="user", text=f"Your answer could not be used. {bad.message}"))
+        raise AnswerError(
+            f"{self.name} gave no answer as {self.role} that could be used; the last: {bad.message}",
+            "Look at it with `palmette show RUN --calls`; try another model, or more `max_tokens`.",
+            code=bad.code,
+        )
+
+    def reply(self, prompt: Prompt, pay: Pay) -> Reply:
+        """One exchange, remembered and counted."""
+        prompt = Prompt(
+            role=prompt.role,
+            messages=tuple(one.model_copy(update={"text": self.hide(one.text)}) for one in prompt.messages),
+        )
+        request: JsonValue = {
+            "models": [provider.name for provider in self.providers],
+            "settings": self.settings.model_dump(mode="json", include={"temperature", "max_tokens"}),
+            **prompt.model_dump(mode="json"),
+        }
+        answer = pay(request, self._estimate(prompt), lambda: self._exchange(prompt), self.role)
+        return Reply.model_validate(answer)
+
+    def _estimate(self, prompt: Prompt) -> Spend:
+        """The most that an exchange may cost."""
+        tokens = sum(estimate_tokens(message.text) + 8 for message in prompt.messages)
+        prices = [provider.price(tokens, self.settings.max_tokens) for provider in self.providers]
+        return Spend(
+            calls=1,
+            input_tokens=tokens,
+            output_tokens=self.settings.max_tokens,
+            money=max((price for price in prices if price is not None), default=0.0),
+            unpriced=int(None in prices),
+        )
+
+    def _exchange(self, prompt: Prompt) -> Paid:
+        """The reply of the first model that gives one."""
+        errors: list[ModelError] = []
+        for provider in self.providers:
+            try:
+                reply = provider.reply(prompt, self.settings)
+            except ModelError as error:
+                errors.append(error)
+                continue
+            price = provider.price(reply.input_tokens, reply.output_tokens)
+            spend = Spend(
+                calls=1,
+                input_tokens=reply.input_tokens,
+                output_tokens=reply.output_tokens,
+                money=price or 0.0,
+                unpriced=int(price is None),
+            )
+            safe = reply.model_copy(update={"text": self.hide(reply.text)})
+            return Paid(safe.model_dump(mode="json"), spend)
+        if len(errors) == 1:
+            raise errors[0]
+        raise ModelError(
+            " ".join(error.message for error in errors), errors[0].remedy, code=errors[0].code
+        ) from errors[-1]

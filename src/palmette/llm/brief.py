@@ -1,0 +1,119 @@
+"""What a model is shown: named sections of data, the most relevant first, packed into a number of tokens.
+
+Every section is quoted in a fence that is longer than any inside it, so that nothing in it can end it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from palmette.documents import Model
+from palmette.errors import UserError
+from palmette.llm.tokens import estimate_tokens
+
+NEEDED = 0
+"""The rank of a section that is never cut."""
+WORTH_CUTTING = 40
+"""Tokens of room below which a long item is left out rather than cut."""
+
+
+class Section(Model):
+    """A part of what a model is shown; all of it is data, none of it an instruction."""
+
+    name: str
+    """As the prompt file names it: `{{name}}`."""
+    items: tuple[str, ...]
+    """Texts that are kept or left out one by one, the most relevant first."""
+    rank: int = 1
+    """Sections of a lower rank are packed first; those of rank 0 are never cut."""
+    language: str = ""
+    """Of the fence, e.g. `python`."""
+
+
+def section(name: str, *items: str, rank: int = 1, language: str = "") -> Section:
+    """A section; empty items are nothing."""
+    return Section(name=name, items=tuple(item for item in items if item.strip()), rank=rank, language=language)
+
+
+class Packed(NamedTuple):
+    """A section as it goes into the prompt."""
+
+    text: str
+    left_out: int
+    """Tokens that there was no room for."""
+
+
+def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
+    """The sections, quoted, in at most this many tokens (a fence and a note aside).
+
+    Raises:
+        UserError: what is needed does not fit.
+    """
+    sections = list(sections)
+    room, kept = tokens, dict[str, Packed]()
+    for one in sorted(sections, key=lambda part: part.rank):
+        chosen = list(one.items) if one.rank == NEEDED else _fitting(one.items, room)
+        room -= sum(estimate_tokens(text) for text in chosen)
+        if room < 0:
+            raise UserError(
+                f"What the prompt must show takes more than its {tokens} tokens, with {one.name!r}.",
+                "Raise `prompt_tokens`.",
+                code="prompt-too-long",
+            )
+        left_out = sum(map(estimate_tokens, one.items)) - sum(map(estimate_tokens, chosen))
+        kept[one.name] = Packed(_shown(one, chosen, left_out), left_out)
+    return {one.name: kept[one.name] for one in sections}
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text in a fence that nothing inside it can close.
+
+    >>> print(fenced("a ``` b", "text"))
+    ````text
+    a ``` b
+    ````
+    """
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _fitting(items: Iterable[str], room: int) -> list[str]:
+    """The items that fit, in their order; the first that does not is cut at a line, and the rest is left out."""
+    chosen: list[str] = []
+    for item in items:
+        size = estimate_tokens(item)
+        if size > room:
+            if room >= WORTH_CUTTING and (start := _start(item, room)):
+                chosen.append(start)
+            break
+        chosen.append(item)
+        room -= size
+    return chosen
+
+
+def _start(text: str, room: int) -> str:
+    """The first lines of a text that fit."""
+    lines: list[str] = []
+    for line in text.splitlines(keepends=True):
+        room -= estimate_tokens(line)
+        if room < 0:
+            break
+        lines.append(line)
+    return "".join(lines)
+
+
+def _shown(one: Section, chosen: list[str], left_out: int) -> str:
+    if not chosen:
+        return f"(left out: about {left_out} tokens)" if left_out else "(none)"
+    text = fenced("\n\n".join(item.strip("\n") for item in chosen), one.language)
+    return f"{text}\n(about {left_out} tokens more were left out for room)" if left_out else text
+
+
+def without(text: str, replaced: Mapping[str, str]) -> str:
+    """A text with what differs from machine to machine, such as folders, replaced; the longest first."""
+    for old in sorted(filter(None, replaced), key=len, reverse=True):
+        text = text.replace(old, replaced[old])
+    return text

@@ -1,0 +1,66 @@
+"""What goes to a language model and what comes back: plain data, the same for every provider."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from palmette.documents import Model
+
+
+class Message(Model):
+    """One turn of a conversation."""
+
+    speaker: Literal["system", "user", "assistant"]
+    text: str
+
+
+class Prompt(Model):
+    """A conversation that waits for the model's turn."""
+
+    role: str
+    """As which part the model answers, e.g. `code_generator` or `planner`."""
+    messages: tuple[Message, ...]
+
+    def then(self, *messages: Message) -> Prompt:
+        """The conversation, continued."""
+        return Prompt(role=self.role, messages=(*self.messages, *messages))
+
+
+class Settings(Model):
+    """How a model is asked."""
+
+    temperature: float = Field(default=0.1, ge=0, le=2)
+    """0 is the most predictable."""
+    max_tokens: int = Field(default=8192, ge=1)
+    """Most tokens of one answer."""
+    prompt_tokens: int = Field(default=12000, ge=500)
+    """Most tokens of one prompt; what matters least is left out."""
+    timeout: float = Field(default=300, gt=0)
+    """Seconds to wait for one answer."""
+
+
+class Reply(Model):
+    """What a model answered, and what that took."""
+
+    text: str
+    finish: Literal["stop", "length", "refused"] = "stop"
+    """`length`: cut off at `max_tokens`. `refused`: the model or its provider declined."""
+    model: str
+    """Which model it was, as `provider:name`."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Provider(Protocol):
+    """Where replies come from: an API, a person, a recording."""
+
+    name: str
+    """As a person names it: `provider:model`."""
+
+    def reply(self, prompt: Prompt, settings: Settings) -> Reply:
+        """One exchange. Raises `ModelError` when nothing that could be read came back."""
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars for so many tokens; None when nobody knows."""

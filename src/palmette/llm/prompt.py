@@ -1,0 +1,93 @@
+"""A prompt: a Markdown file beside its agent, with a front matter that says what goes in and what comes out.
+
+    ---
+    task: code_generator
+    inputs: [view, template]
+    answer: ScriptAnswer
+    ---
+    # System
+    What the model is, and what a good answer is. No variables: it is the same in every call.
+
+    # User
+    The view: {{view}}
+    The template: {{template}}
+
+Variables are strict: each input stands in the user part, and nothing else does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from palmette.documents import Model, parse_document, read_text
+from palmette.errors import DeveloperError
+
+_FILE = re.compile(r"\A---\n(?P<front>.*?)\n---\n+# System\n+(?P<system>.*?)\n+# User\n+(?P<user>.*)\Z", re.DOTALL)
+_VARIABLE = re.compile(r"\{\{ *([a-z_]+) *\}\}")
+
+
+class Front(Model):
+    """The front matter."""
+
+    task: str
+    """Name of the agent."""
+    inputs: tuple[str, ...]
+    """Names of the sections that the user part shows."""
+    answer: str
+    """Name of the model that the answer is read into."""
+
+
+class PromptFile(Model):
+    """A prompt file, read and found to be in order."""
+
+    path: str
+    front: Front
+    system: str
+    user: str
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The user part with its variables filled; every input, and nothing else, must be given."""
+        _agree(self.path, "given", set(values), set(self.front.inputs))
+        return fill(self.user, values)
+
+
+@cache
+def load_prompt(path: Path) -> PromptFile:
+    """The prompt in a file.
+
+    Raises:
+        DeveloperError: the file has no front matter, lacks a part, or names variables that are not its inputs.
+    """
+    text = read_text(path).replace("\r\n", "\n")
+    match = _FILE.match(text)
+    if match is None:
+        raise _broken(str(path), "It needs a front matter between `---` lines, then `# System`, then `# User`.")
+    front = parse_document(match["front"], Front, str(path))
+    _agree(str(path), "in the user part", set(_VARIABLE.findall(match["user"])), set(front.inputs))
+    if found := _VARIABLE.findall(match["system"]):
+        raise _broken(str(path), f"The system part has the variables {found}; it must be the same in every call.")
+    return PromptFile(path=str(path), front=front, system=match["system"].strip(), user=match["user"].strip())
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """A text with its variables replaced, all at once: what is filled in is never looked at again."""
+    return _VARIABLE.sub(lambda match: values[match[1]], text)
+
+
+@cache
+def shared(name: str) -> str:
+    """A part that every prompt shares, such as the rules of answering."""
+    return read_text(Path(__file__).with_name("shared") / f"{name}.md").strip()
+
+
+def _agree(path: str, where: str, found: set[str], inputs: set[str]) -> None:
+    if found != inputs:
+        unknown, missing = sorted(found - inputs), sorted(inputs - found)
+        raise _broken(path, f"Of its inputs {sorted(inputs)}, {where} are missing {missing} and unknown {unknown}.")
+
+
+def _broken(path: str, message: str) -> DeveloperError:
+    return DeveloperError(f"The prompt {path!r} is not in order. {message}", "Mend it.", code="broken-prompt")
