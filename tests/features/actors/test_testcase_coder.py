@@ -1,0 +1,90 @@
+"""The test file of a small view, run on Spark: it tells right from wrong; the criterion notices a bad one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_team import SmallTeam
+
+from palmette.engine.actor import Context, Verdict
+from palmette.features.actors.testcase_coder.actor import Inputs, TestcaseCoder
+from palmette.features.artefacts import Tests
+from palmette.features.workbench import Workbench
+from palmette.sandbox import Sandbox, WarmSpark
+
+CODER, WRITER = "features.testcase_coder", "features.code_generator"
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox, warm_spark: WarmSpark) -> SmallTeam:
+    return SmallTeam(tmp_path_factory.mktemp("team"), sandbox, warm_spark)
+
+
+@pytest.fixture(scope="module")
+def asked(team: SmallTeam) -> Inputs:
+    return Inputs.model_validate(team.input(CODER))
+
+
+@pytest.fixture(scope="module")
+def written(team: SmallTeam, asked: Inputs) -> Tests:
+    output = team.actor(CODER).run(asked, Context(CODER, Path())).output
+    assert isinstance(output, Tests)
+    return output
+
+
+def changed(tests: Tests, text: str) -> Tests:
+    return tests.model_copy(update={"file": tests.file.model_copy(update={"text": text})})
+
+
+def judged(team: SmallTeam, asked: Inputs, tests: Tests, folder: Path) -> Verdict:
+    actor: TestcaseCoder = team.actor(CODER)
+    return actor.check(asked, tests, Context(CODER, folder))
+
+
+def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
+    team: SmallTeam, asked: Inputs, written: Tests, tmp_path: Path
+) -> None:
+    head, *rest = written.file.text.split("\ndef test_")
+    for name, text in {
+        "broken": f"{written.file.text}\nimport nowhere\n",
+        "short": f"{head}\ndef test_{rest[0]}",
+    }.items():
+        verdict = judged(team, asked, changed(written, text), tmp_path / name)
+        assert not verdict.ok
+        assert [violation.code for violation in verdict.violations] == ["tests-not-run"]
+        assert ("nowhere" if name == "broken" else "1 tests ran") in verdict.violations[0].evidence
+
+
+def test_tests_that_fail_although_the_answers_are_right_are_reported(
+    team: SmallTeam, asked: Inputs, written: Tests, tmp_path: Path
+) -> None:
+    text = written.file.text.replace("\ndef test_", "\ndef test_wrong_", 1)
+    name = "test_wrong_" + asked.cases.cases[0].name.removeprefix("test_")
+    lines = text.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"def {name}("))
+    verdict = judged(
+        team, asked, changed(written, "\n".join([*lines[: at + 1], "    assert False", *lines[at + 1 :]])), tmp_path
+    )
+    assert [violation.subject for violation in verdict.violations] == [name]
+
+
+def test_the_tests_pass_on_the_script_and_fail_on_a_wrong_one(
+    team: SmallTeam, asked: Inputs, written: Tests, tmp_path: Path
+) -> None:
+    bench: Any = team.services["workbench"]
+    assert isinstance(bench, Workbench)
+    script = team.actor(WRITER).run(team.input(WRITER), Context(WRITER, tmp_path)).output.file
+    assert "30" in script.text
+    root = bench.assemble([script, written.file], tmp_path / "checkout")
+    results = bench.harness.run_tests(
+        root / written.file.path,
+        {"right": script.text, "wrong": script.text.replace("30", "31")},
+        root / script.path,
+        root=root,
+        python_path=bench.python_path(root),
+        stop_at_first=False,
+    )
+    assert results["right"].ok, results["right"]
+    assert results["wrong"].failed and not results["wrong"].error
