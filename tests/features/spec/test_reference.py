@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from datetime import UTC, datetime
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args

@@ -55,7 +55,8 @@ class DifferentialCheck:
 
 
 def _skipped(wanted: Sequence[Expected]) -> str:
-    """Features that were skipped, and in how many scenarios when not in all."""
+    """Features that were skipped, and in how many scenarios when not in all that have rows."""
+    wanted = [frame for frame in wanted if frame.rows]
     counts = Counter(name for frame in wanted for name in frame.skipped)
     reasons = {name: reason for frame in wanted for name, reason in frame.skipped.items()}
     return skipped_text(

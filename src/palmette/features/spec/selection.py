@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from palmette.features.spec.aggregates import ORDERED
+from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.joins import state_origins
 from palmette.features.spec.scope import Origins, Scope
@@ -139,22 +140,27 @@ class RowSelection:
                         f"{path}.order[{index}]",
                         entry,
                     )
-        if not entries and (not source.view.is_event or source.order is None):
-            why = (
-                "rows of a table without events have no order"
-                if not source.view.is_event
-                else f"the keys of {source.view.table.name!r} do not make its rows unique here"
-            )
+        named = {entry.split()[0] for entry in entries if entry.strip()}
+        why = ""
+        if not entries and not source.view.is_event:
+            why = "rows of a table without events have no order"
+        elif source.order is None and not self._names_the_value(aggregate, source, named):
+            why = f"the keys of {source.view.table.name!r} do not make its rows unique here"
+        if why:
             self.report(
                 "no-unique-order",
                 f"{aggregate.function!r} needs an order without ties, and {why}.",
-                "Add `order: [...]` with columns that together are unique.",
-                f"{path}.function",
-                aggregate.function,
+                "Add `order: [...]` with columns that together are unique; where no columns are, with those of the "
+                "value as the last: then rows that tie have equal values.",
+                f"{path}.order" if entries else f"{path}.function",
+                list(entries) or aggregate.function,
             )
-        named = {entry.split()[0] for entry in entries if entry.strip()}
         plain = tuple(entry.removesuffix(" asc") for entry in entries)
         return (*plain, *(name for name in source.order or () if name not in named))
+
+    def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
+        """Whether rows that tie in the order have equal values: the value is made of columns of the order."""
+        return aggregate.of is not None and order >= set(check(aggregate.of, source.columns.types).columns)
 
     def events_only(self, what: str, source: ResolvedSource, path: str) -> None:
         if not source.view.is_event:

@@ -96,6 +96,7 @@ def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | Non
             rf"\b(?:{name})['’]s(?=\s)",
             rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:(?:the|each|every|this|an?|same)\s+)*"
             rf"(?:{name}|{keys})(?=\s)",
+            rf"\s(?:in|on|at)\s+(?:the|each|every|this|an?|same)\s+(?:{name}|{keys})(?=\s)",
         )
         for index, pattern in enumerate(patterns):
             replaced = re.sub(pattern, _kept_preposition if index == 0 else " ", text, flags=re.I)

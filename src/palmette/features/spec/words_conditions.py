@@ -90,6 +90,7 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     negated = bool(re.match(r"not\s+", rest, re.I))
     rest = re.sub(r"^not\s+", "", rest, flags=re.I)
     words = rest.split()
+    beside: list[str] = []
     for cut in range(len(words) - 1, 0, -1):
         try:
             column = context.column(" ".join(words[:cut]), source).name
@@ -98,21 +99,18 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
         value = " ".join(words[cut:])
         if source.values.get(column) or _is_literal(value):
             return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source, context)}"
+        if source.columns.types[column].name == "string":
+            beside.append(f"{column} is {'not ' if negated else ''}{value}")
     options = [
         f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in context.value(rest, source)
     ]
-    flags = [
-        name
-        for name, kind in source.columns.types.items()
-        if kind.name == "boolean" and tokens(name.removeprefix("is_").removeprefix("was_")) == tokens(rest)
-    ]
-    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in flags]
+    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in context.flags(rest, source)]
     if len(options) == 1:
         return options[0]
     names = [*source.columns.types]
     if options:
         raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
-    raise AskError(phrase, f"condition on {source.view.name}", (), names)
+    raise AskError(phrase, f"condition on {source.view.name}", beside, names)
 
 
 def _noun(phrase: str) -> str:

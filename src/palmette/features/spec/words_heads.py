@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palmette.features.spec.categories import quoted
 from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup
-from palmette.features.spec.literals import sql_literal
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
 from palmette.features.spec.words_conditions import condition
 from palmette.features.spec.words_names import AskError, ColumnOf, Named, WordsContext, matches, tokens
+from palmette.features.spec.words_rows import PAST, happened, rows_of
 
 NUMBERS = {
     word: number
@@ -131,46 +131,16 @@ class Rest:
         )
 
 
-def _rows(rest: Rest, phrase: str) -> tuple[ResolvedSource, str | None]:
-    """The source that a phrase names, with a condition for `online redemptions` or `clicks`."""
-    context = rest.context
-    source = context.source_or_none(phrase)
-    if source is not None:
-        return source, None
-    options: list[tuple[ResolvedSource, str, str | int | bool]] = []
-    words = phrase.split()
-    for cut in range(1, len(words)):
-        adjective, noun = " ".join(words[:cut]), context.source_or_none(" ".join(words[cut:]))
-        if noun is not None:
-            options += [(noun, column, value) for column, value in context.value(adjective, noun)]
-    if not options:
-        options = [
-            (one, column, value)
-            for one in context.all_sources()
-            if one.view.is_event
-            for column, value in context.value(phrase, one)
-        ]
-        declared = [
-            option for option in options if option[0].view.name in {one.name for one in context.scope.spec.sources}
-        ]
-        options = declared or options
-    if len(options) != 1:
-        candidates = [f"{one.view.name} where {column} is {value}" for one, column, value in options]
-        raise AskError(phrase, "source", candidates, [one.view.name for one in context.all_sources()])
-    source, column, value = options[0]
-    return source, f"{quoted(column)} = {sql_literal(value)}"
-
-
 def _column(rest: Rest, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
     """The column that a phrase names, in the rows that are named beside it."""
     if rows is None:
         return rest.context.column_anywhere(phrase), None
-    source, where = _rows(rest, rows)
+    source, where = rows_of(rest.context, rows)
     return rest.context.column(phrase, source), where
 
 
 def _count(rest: Rest, found: re.Match[str]) -> Reading:
-    source, where = _rows(rest, found["rows"])
+    source, where = rows_of(rest.context, found["rows"])
     return rest.aggregate("count", source, where)
 
 
@@ -189,7 +159,7 @@ def _of_column(rest: Rest, found: re.Match[str]) -> Reading | None:
 
 
 def _since_last(rest: Rest, found: re.Match[str]) -> Reading:
-    source, where = _rows(rest, found["rows"])
+    source, where = rows_of(rest.context, found["rows"])
     return rest.aggregate("days_since_last", source, where)
 
 
@@ -235,7 +205,7 @@ def _age_of(rest: Rest, name: str) -> Reading:
 
 
 def _share(rest: Rest, found: re.Match[str]) -> Reading | None:
-    source, where = _rows(rest, found["rows"])
+    source, where = rows_of(rest.context, found["rows"])
     if rest.condition is None:
         return None
     stated = condition(rest.condition, source, rest.context)
@@ -248,19 +218,30 @@ def _share(rest: Rest, found: re.Match[str]) -> Reading | None:
     return scoped.aggregate("share", source, where, of=stated)
 
 
+def _subject(rest: Rest, phrase: str) -> Rest:
+    """The words with their subject (`whether the user has ...`) among the entities that they are about."""
+    entity = rest.context.entity(phrase)
+    if entity is None:
+        raise AskError(phrase, "entity", (), [one.name for one in rest.context.scope.spec.entities])
+    grain = tuple(rest.context.scope.grain)
+    by = tuple(key for key in grain if key in (*(rest.by or ()), *entity.keys))
+    return replace(rest, by=by if len(by) < len(grain) else None)
+
+
 def _exists(rest: Rest, found: re.Match[str]) -> Reading | None:
+    source, where = rows_of(rest.context, found["rows"])
     entity = found.groupdict().get("entity")
-    if entity is not None and rest.context.entity(entity) is None:
-        raise AskError(entity, "entity", (), [one.name for one in rest.context.scope.spec.entities])
-    source, where = _rows(rest, found["rows"])
-    by = rest.by
-    if entity is not None and by is None:
-        named = rest.context.entity(entity)
-        keys = tuple(named.keys) if named else ()
-        by = keys if set(keys) < set(rest.context.scope.grain) else None
-    return Rest(rest.feature, rest.text, rest.context, rest.window, by, rest.condition).aggregate(
-        "exists", source, where
-    )
+    return (_subject(rest, entity) if entity is not None else rest).aggregate("exists", source, where)
+
+
+def _did(function: AggregateFunction) -> Callable[[Rest, re.Match[str]], Reading]:
+    """`how often the user clicked`, `whether the user has ordered`, `days since the user last clicked`."""
+
+    def read(rest: Rest, found: re.Match[str]) -> Reading:
+        rest = _subject(rest, found["entity"])
+        return rest.aggregate(function, happened(rest.context, found["verb"]))
+
+    return read
 
 
 def _last_k(rest: Rest, found: re.Match[str]) -> Reading:
@@ -307,7 +288,7 @@ def arithmetic(rest: Rest) -> Reading | None:
         (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
         (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
         (r"(?P<a>.+?) (?:minus|less) (?P<b>.+)", "-"),
-        (r"(?P<a>.+?) (?:times|multiplied by) (?P<b>.+)", "*"),
+        (r"(?P<a>.+?)(?<!number of)(?<!how many) (?:times|multiplied by) (?P<b>.+)", "*"),
         (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
         (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
     )
@@ -323,6 +304,7 @@ def number(text: str) -> int:
     return int(text) if text.isdigit() else NUMBERS[text.lower()]
 
 
+_SUBJECT = r"(?:the |an? )?(?P<entity>(?!the\b|an?\b)\w+) (?:has |have |had )?"
 _DISTINCT = "(?:distinct|unique|different)"
 _LAST = "(?:last|latest|most recent|newest)"
 _IN = r"(?:\s+(?:of|in|from|among|across|on|per)\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
@@ -334,6 +316,9 @@ HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | No
             _distinct,
         ),
         (rf"(?:distinct|unique) (?P<column>.+?) count{_IN}", _distinct),
+        (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _did("count")),
+        (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>{PAST})", _did("exists")),
+        (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _did("days_since_last")),
         (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
         (r"how many (?P<rows>.+)", _count),
         (

@@ -28,6 +28,7 @@ _ABBREVIATIONS = {
     "desc": "description",
     "addr": "address",
     "acct": "account",
+    "ids": "id",
 }
 _AFFIXES = frozenset(["id", "name", "at", "time", "date", "type", "code", "ts", "key", "value"])
 
@@ -194,18 +195,23 @@ class WordsContext:
             raise AskError(phrase, f"column of {source.view.name}", found, [one.name for one in named])
         return ColumnOf(source, found[0])
 
+    @property
+    def declared(self) -> set[str]:
+        """Names of the sources that the specification declares."""
+        return {one.name for one in self.scope.spec.sources}
+
+    def is_about(self, source: ResolvedSource) -> bool:
+        """Whether a source's rows belong to some entity of the view."""
+        return any(set(entity.keys) <= set(source.columns.types) for entity in self.scope.spec.entities)
+
     def column_anywhere(self, phrase: str) -> ColumnOf:
         """The column of `redemption amount`, or the one column of that name among the sources."""
         words = phrase.split()
-        hits: list[ColumnOf] = []
+        declared = [one for one in self.all_sources() if one.view.name in self.declared]
+        hits = [ColumnOf(one, name) for one in declared for name in one.columns.types if tokens(name) == tokens(phrase)]
         for cut in range(1, len(words)):
             source = self.source_or_none(" ".join(words[:cut]))
-            hits += self._try(" ".join(words[cut:]), [source] if source else [])
-        declared = [
-            source
-            for name, source in self.sources.resolved.items()
-            if name in {one.name for one in self.scope.spec.sources}
-        ]
+            hits += self._try(" ".join(words[cut:]), [source] if source and self.is_about(source) else [])
         for group in (declared, [one for one in self.all_sources() if one.view.is_event]):
             hits = hits or self._try(phrase, group)
         names = list(dict.fromkeys(f"{hit.name} of {hit.source.view.name}" for hit in hits))
@@ -230,6 +236,15 @@ class WordsContext:
             if name in source.columns
             for value in values
             if tokens(str(value)) == tokens(phrase)
+        ]
+
+    def flags(self, phrase: str, source: ResolvedSource) -> list[str]:
+        """Boolean columns that a phrase names: `returned`, `is_returned`."""
+        wanted = tokens(phrase)
+        return [
+            name
+            for name, kind in source.columns.types.items()
+            if kind.name == "boolean" and tokens(name.removeprefix("is_").removeprefix("was_")) == wanted
         ]
 
     def entity(self, phrase: str) -> Entity | None:

@@ -32,6 +32,7 @@ def totals(orders: DataFrame) -> DataFrame:
     return orders.groupBy(*KEYS).agg(
         sum(when(col(AMOUNT) > 0, col(AMOUNT))).alias("amount_30d"),
         max_by("channel", struct("ordered_at", "order_id")).alias("last_channel"),
+        max_by("amount", when(col("amount").isNotNull(), struct("ordered_at", "amount"))).alias("last_amount"),
         transform(array_sort(collect_list(struct("ordered_at", "order_id"))), lambda item: item["order_id"]).alias("ids"),
     )
 

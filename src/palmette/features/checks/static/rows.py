@@ -146,7 +146,10 @@ def tied_orders(source: Source) -> Iterator[Finding]:
         if called(node) in _POSITIONAL and (window := _window_of(source, node)) is not None:
             order = _order_of(source, window)
         elif called(node) in ("max_by", "min_by") and len(node.args) == 2:
-            order = _Order(frozenset(source.view.grain), _plain_columns(source, node.args[1]))
+            order = _Order(frozenset(source.view.grain), _plain_columns(source, _ranked(source, node.args[1])))
+            value = _plain_columns(source, node.args[0])
+            if value and value <= order.by:
+                continue  # rows that tie have equal values
         if order and order.by and not any(_decides(order, keys) for keys in unique):
             columns = ", ".join(sorted(order.by))
             message = f"{called(node)}() by {columns} can have ties; end the order with the table's keys"
@@ -195,6 +198,12 @@ def _plain_columns(source: Source, node: ast.expr) -> frozenset[str]:
         for item in ast.walk(value)
     )
     return frozenset() if unknown else frozenset(name.split(".")[-1] for name in source.literals(value))
+
+
+def _ranked(source: Source, node: ast.expr) -> ast.expr:
+    """The order in `when(condition, order)`: the condition ranks nothing."""
+    value = source.value_of(node)
+    return value.args[1] if isinstance(value, ast.Call) and called(value) == "when" and len(value.args) == 2 else node
 
 
 def _is_callee(source: Source, name: ast.Name) -> bool:
