@@ -72,12 +72,11 @@ class Verdict(Model):
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 
 
-I = TypeVar("I", bound=BaseModel)  # noqa: E741
-O = TypeVar("O", bound=BaseModel)  # noqa: E741
+Made = TypeVar("Made", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Attempt(Generic[O]):
+class Attempt(Generic[Made]):
     """What one call of `Actor.run` gives back.
 
     A first attempt that works needs only `output`. A later one says why the last one failed
@@ -85,7 +84,7 @@ class Attempt(Generic[O]):
     with `violations` as the evidence.
     """
 
-    output: O | None
+    output: Made | None
     reason: str = ""
     fix: str = ""
     violations: tuple[Violation, ...] = ()
@@ -160,8 +159,8 @@ class BaseActor:
 
     has_criterion = False
 
-    def check(self, input: Any, output: Any, context: Context) -> Verdict:  # noqa: ARG002 - the protocol's
+    def check(self, input: Any, output: Any, context: Context) -> Verdict:
         return Verdict(ok=True)
 
-    def implicated(self, violation: Violation, output: Any) -> str | None:  # noqa: ARG002 - the protocol's
+    def implicated(self, violation: Violation, output: Any) -> str | None:
         return None

@@ -7,6 +7,7 @@ the next row go straight down, between neighbours straight across; all others go
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -123,11 +124,11 @@ def _rows(topology: Topology) -> list[list[str]]:
     for name in topology.actors:
         rows[depth[name]].append(name)
     for above, row in pairwise(rows):
-        row.sort(key=lambda name, above=above: _barycentre(topology, name, above))  # type: ignore[misc]
+        row.sort(key=partial(_barycentre, topology, above))
     return rows
 
 
-def _barycentre(topology: Topology, name: str, above: list[str]) -> float:
+def _barycentre(topology: Topology, above: list[str], name: str) -> float:
     columns = [column for column, other in enumerate(above) if name in topology.actors[other].next]
     return sum(columns) / len(columns) if columns else len(above)
 

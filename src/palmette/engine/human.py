@@ -17,7 +17,7 @@ class Human(Protocol):
 class NoHuman:
     """Nobody is there."""
 
-    def ask(self, question: str) -> str | None:  # noqa: ARG002 - the protocol's parameter
+    def ask(self, question: str) -> str | None:
         return None
 
 

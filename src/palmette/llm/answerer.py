@@ -65,7 +65,7 @@ class Answerer:
             if bad.final:
                 break
             shown = [] if bad.code == "answer-truncated" else [Message(speaker="assistant", text=reply.text or " ")]
-            asked = prompt.then(*shown, Message(speaker="user", text=f"Your answer could not be used. {bad.message}"))
+            asked = asked.then(*shown, Message(speaker="user", text=f"Your answer could not be used. {bad.message}"))
         raise AnswerError(
             f"{self.name} gave no answer as {self.role} that could be used; the last: {bad.message}",
             "Look at it with `palmette show RUN --calls`; try another model, or more `max_tokens`.",

@@ -1,0 +1,260 @@
+"""Models behind an API, through pydantic-ai: any OpenAI-compatible endpoint, Anthropic, Google, Bedrock and more.
+
+Retries happen here and only here (the client's own are off), because retries of retries multiply: after 429, 5xx,
+timeouts, dropped connections and answers that nobody can read, with backoff, and as late as `Retry-After` asks.
+A call that timed out may have been billed by the provider although nothing came back; that cannot be counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from palmette.engine import names
+from palmette.errors import ModelError, UserError, nearest
+from palmette.llm.messages import Prompt, Reply, Settings
+from palmette.llm.prices import price_of
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelResponse
+    from pydantic_ai.models import Model as ApiModel
+    from tenacity import RetryCallState
+
+TRIES = 5
+"""Of one exchange, before the provider counts as out of reach."""
+LONGEST_WAIT = 60.0
+"""Seconds between two tries; a provider that asks for more counts as out of reach."""
+FIRST_WAIT = 1.0
+"""Seconds before the second try; doubled before each further one."""
+
+_EXTRAS = {"anthropic": "anthropic", "google": "google", "google-cloud": "google", "bedrock": "bedrock"}
+"""The extra of palmette that a provider needs; the others need `llm`."""
+
+_BASE_URLS = {
+    "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
+    "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"),
+    "lmstudio": ("LMSTUDIO_BASE_URL", "http://localhost:1234/v1"),
+    "openai-compatible": ("OPENAI_COMPATIBLE_BASE_URL", ""),
+}
+"""By provider: the variable that says where it is, and where it usually is."""
+
+_KEYS = {"lmstudio": "LMSTUDIO_API_KEY", "openai-compatible": "OPENAI_COMPATIBLE_API_KEY"}
+
+
+class ApiProvider:
+    """One model of one provider."""
+
+    def __init__(self, name: str, hide: Callable[[str], str] = str) -> None:
+        self.name = name
+        self.provider, _, self.model = name.partition(":")
+        self._hide = hide
+        self._api = _model(self.provider, self.model, hide)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return price_of(self.provider, self.model, input_tokens, output_tokens)
+
+    def reply(self, prompt: Prompt, settings: Settings) -> Reply:
+        """One exchange, tried again while that can help."""
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+        tries = Retrying(
+            stop=stop_after_attempt(TRIES),
+            wait=_wait,
+            retry=retry_if_exception(_may_pass),
+            reraise=True,
+        )
+        try:
+            return tries(self._exchange, prompt, settings)
+        except _UnreadableError as error:
+            raise self._error("model-unreadable", str(error), "Check the base URL and the model's name.") from error
+        except _api_errors() as error:
+            raise self._error(*_explain(error)) from error
+
+    def _exchange(self, prompt: Prompt, settings: Settings) -> Reply:
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
+        from pydantic_ai.settings import ModelSettings
+
+        asked = ModelSettings(
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            timeout=settings.timeout,
+            request_timeout=settings.timeout,
+            max_retries=0,
+        )
+        try:
+            response = _wait_for(model_request(self._api, _messages(prompt), model_settings=asked))
+        except ContentFilterError as error:
+            return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
+        except IndexError as error:  # pydantic-ai reads the first of `choices` without looking whether there is one
+            raise _UnreadableError("The answer has no choices.") from error
+        except (UnexpectedModelBehavior, ValueError) as error:
+            raise _UnreadableError(f"What came back is not an answer: {_brief(error)}") from error
+        return self._reply(response)
+
+    def _reply(self, response: ModelResponse) -> Reply:
+        cut = response.finish_reason == "length"
+        declined = response.finish_reason == "content_filter"
+        return Reply(
+            text=self._hide(response.text or ""),
+            finish="length" if cut else "refused" if declined else "stop",
+            model=self.name,
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+        )
+
+    def _error(self, code: str, message: str, remedy: str) -> ModelError:
+        return ModelError(self._hide(f"{self.name} gave no answer. {message}"), remedy, code=code)
+
+
+class _UnreadableError(Exception):
+    """Something came back that is not an answer."""
+
+
+def _messages(prompt: Prompt) -> list[ModelMessage]:
+    from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+
+    parts: list[ModelMessage] = []
+    for message in prompt.messages:
+        match message.speaker:
+            case "system":
+                parts.append(ModelRequest(parts=[SystemPromptPart(content=message.text)]))
+            case "user":
+                parts.append(ModelRequest(parts=[UserPromptPart(content=message.text)]))
+            case "assistant":
+                parts.append(ModelResponse(parts=[TextPart(content=message.text)]))
+    return parts
+
+
+def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
+    """The library's model; nothing is sent yet."""
+    extra = _EXTRAS.get(provider, "llm")
+    install = f"Run: pip install 'palmette[{extra}]'"
+    if importlib.util.find_spec("pydantic_ai") is None or importlib.util.find_spec("tenacity") is None:
+        raise UserError(f"The model {provider}:{model} needs packages that are not installed.", install, code="no-llm")
+    from pydantic_ai.exceptions import UserError as SetupError
+    from pydantic_ai.models import infer_model
+
+    # Chat completions, which all that is compatible understands, and not OpenAI's own Responses API.
+    kind = "openai-chat" if provider == "openai" else provider
+    try:
+        if provider in _KEYS:
+            from pydantic_ai.models.openai import OpenAIChatModel
+            from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+            key = os.environ.get(_KEYS[provider]) or "not-needed"
+            own = OpenAICompatibleProvider(provider, base_url=_base_url(provider), api_key=key)
+            return OpenAIChatModel(model, provider=own)
+        if provider in _BASE_URLS:
+            os.environ.setdefault(_BASE_URLS[provider][0], _base_url(provider))
+        return infer_model(f"{kind}:{model}")
+    except ImportError as error:
+        raise UserError(f"The provider {provider!r} is not installed.", install, code="no-llm") from error
+    except SetupError as error:
+        if str(error).startswith("Unknown model"):
+            raise unknown_provider(provider, model) from error
+        message, _, _ = hide(str(error)).partition(" or pass it via")
+        raise UserError(
+            f"The model {provider}:{model} cannot be used: {message}.",
+            "Set it in the environment or in the secrets file.",
+            code="model-setup",
+        ) from error
+
+
+def unknown_provider(provider: str, model: str) -> UserError:
+    apis = ("openai", "azure", "anthropic", "google", "bedrock", "openrouter", *_BASE_URLS)
+    known = [*apis, *names("provider"), "offline"]
+    hint = nearest(provider, known)
+    return UserError(
+        f"There is no model provider {provider!r} (of {provider}:{model}).{f' Did you mean {hint!r}?' if hint else ''}",
+        f"Write `provider:model`, with one of: {', '.join(known)}.",
+        code="unknown-provider",
+    )
+
+
+def _base_url(provider: str) -> str:
+    variable, usual = _BASE_URLS[provider]
+    url = os.environ.get(variable) or usual
+    if not url:
+        raise UserError(
+            f"Where {provider} is, is not known.", f"Set {variable}, e.g. http://localhost:8000/v1", code="no-base-url"
+        )
+    return url
+
+
+def _api_errors() -> tuple[type[Exception], ...]:
+    from pydantic_ai.exceptions import ModelAPIError
+
+    return (ModelAPIError,)
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether the same request may be answered later."""
+    from pydantic_ai import exceptions as api
+
+    if isinstance(error, api.ModelAPIError) and (error.retry_after or 0) > LONGEST_WAIT:
+        return False
+    passing = (
+        api.ModelRateLimitError,
+        api.ModelUnavailableError,
+        api.ModelServerError,
+        api.ModelConnectionError,
+        api.ModelRequestTimeout,
+    )
+    if isinstance(error, api.ModelHTTPError) and error.status_code in {408, 409, 425}:
+        return True
+    return isinstance(error, (_UnreadableError, *passing))
+
+
+def _wait(state: RetryCallState) -> float:
+    """As long as the provider asks for, else twice as long each time, with some chance in it."""
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome else None
+    asked = getattr(error, "retry_after", None)
+    if asked is not None:
+        return max(0.0, float(asked))
+    return float(wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)(state))
+
+
+def _explain(error: Exception) -> tuple[str, str, str]:
+    """Code, message and remedy of what an API answered instead of an answer."""
+    from pydantic_ai import exceptions as api
+
+    told = _brief(error)
+    rules: tuple[tuple[type[Exception], str, str, str], ...] = (
+        (api.ModelAuthenticationError, "model-key", "The key was refused", "Check the key in the environment."),
+        (api.ModelNotFoundError, "model-unknown", "There is no such model", "Check its name and the base URL."),
+        (api.ModelContextWindowExceededError, "prompt-too-long", "The prompt is too long", "Lower `prompt_tokens`."),
+        (api.ModelQuotaExceededError, "model-quota", "The account is used up", "Look at its billing, then resume."),
+        (api.ModelRateLimitError, "model-busy", f"It was busy {TRIES} times", "Resume later."),
+        (api.ModelRequestTimeout, "model-timeout", f"It took too long, {TRIES} times", "Raise `timeout`, or resume."),
+        (api.ModelTimeoutError, "model-timeout", f"It took too long, {TRIES} times", "Raise `timeout`, or resume."),
+        (api.ModelConnectionError, "model-unreachable", "It cannot be reached", "Check the base URL, then resume."),
+        (api.ModelRequestRejectedError, "model-rejected", "It refused the request", "Check the model's settings."),
+    )
+    for kind, code, message, remedy in rules:
+        if isinstance(error, kind):
+            return code, f"{message}: {told}.", remedy
+    return "model-failed", f"It failed {TRIES} times: {told}.", "Resume later."
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:400].rstrip(".")
+
+
+def _wait_for(work: Any) -> Any:
+    """The result of a coroutine, run in the one loop that all connections belong to."""
+    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="palmette-llm", daemon=True).start()
+    return loop

@@ -1,0 +1,73 @@
+"""From the names in a run file or on the command line to the models that answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field
+
+from palmette.documents import Model
+from palmette.engine import create, names
+from palmette.errors import UserError
+from palmette.llm.answerer import Answerer
+from palmette.llm.messages import Provider, Settings
+from palmette.llm.models import Models
+from palmette.llm.secrets import hider, load_secrets
+
+BUILT_IN = "offline"
+"""The name of the built-in rules."""
+
+
+class ModelChoice(Model):
+    """Which models answer, and how they are asked."""
+
+    model: str = BUILT_IN
+    """`provider:name`, or `offline`: the built-in rules."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """By role, where it is another one."""
+    fallback: tuple[str, ...] = ()
+    """Those that answer, in this order, when a model cannot be reached."""
+    settings: Settings = Settings()
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no role needs a model."""
+        return all(name == BUILT_IN for name in (self.model, *self.models.values()))
+
+
+def open_models(choice: ModelChoice, folder: Path) -> Models:
+    """The models of a run; nothing is sent yet, but names, packages and keys are looked at.
+
+    Args:
+        folder: The run's, where `relay` lays its prompts.
+    """
+    if choice.is_offline:
+        return Models()
+    load_secrets()
+    hide = hider()
+    opened = cache(lambda name: open_provider(name, folder, hide))
+
+    def answerer(name: str, role: str) -> Answerer | None:
+        if name == BUILT_IN:
+            return None
+        chain = tuple(opened(one) for one in dict.fromkeys((name, *choice.fallback)))
+        return Answerer(role, chain, choice.settings, hide)
+
+    roles = {role: answerer(name, role) for role, name in choice.models.items()}
+    answerer(choice.model, "")
+    return Models(lambda role: answerer(choice.model, role), roles)
+
+
+def open_provider(name: str, folder: Path, hide: Callable[[str], str] = str) -> Provider:
+    """The provider of `provider:name`: a registered one (`relay`, `replay`, a team's own), or an API."""
+    scheme, _, model = name.partition(":")
+    if scheme in names("provider"):
+        provider: Provider = create("provider", scheme, {"name": name, "folder": folder, "hide": hide})
+        return provider
+    from palmette.llm.api import ApiProvider, unknown_provider
+
+    if not model:
+        raise unknown_provider(scheme, model) if scheme else UserError("No model is named.", code="unknown-provider")
+    return ApiProvider(name, hide)

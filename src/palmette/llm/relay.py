@@ -1,0 +1,92 @@
+"""`relay`: a person carries prompts to any model, where no API is allowed, and brings the answers back.
+
+Each prompt lies in the run folder as `relay/NNN-prompt.md`; its answer is expected in `relay/NNN-answer.md`. With
+`relay:console` the prompt is printed, and the answer is pasted, ended by a line with `END`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+from palmette.errors import ModelError
+from palmette.llm.messages import Prompt, Reply, Settings
+from palmette.llm.tokens import estimate_tokens
+
+PATIENCE = 0.5
+"""Seconds between two looks at the folder."""
+END = "END"
+
+_one_at_a_time = threading.Lock()
+
+
+class Relay:
+    """Answers that a person brings."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._folder = folder / "relay"
+        self._console = name.partition(":")[2] == "console"
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return 0.0
+
+    def reply(self, prompt: Prompt, settings: Settings) -> Reply:
+        text = as_markdown(prompt)
+        with _one_at_a_time:
+            answer = _pasted(prompt.role, text) if self._console else self._brought(prompt.role, text)
+        return Reply(
+            text=answer,
+            model=self.name,
+            input_tokens=estimate_tokens(text),
+            output_tokens=estimate_tokens(answer),
+        )
+
+    def _brought(self, role: str, text: str) -> str:
+        """Waits for the file with the answer; a prompt that lies there already keeps its number."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        prompts = sorted(self._folder.glob("[0-9]*-prompt.md"))
+        path = next((p for p in prompts if p.read_text("utf-8") == text), None)
+        if path is None:
+            path = self._folder / f"{len(prompts) + 1:03d}-prompt.md"
+            path.write_text(text, "utf-8")
+        answer = path.with_name(path.name.replace("-prompt", "-answer"))
+        if not answer.is_file():
+            print(f"\nrelay: {role} asks in {path}\n       write the answer to {answer}", file=sys.stderr, flush=True)
+        while not (answer.is_file() and _settled(answer)):
+            time.sleep(PATIENCE)
+        return answer.read_text("utf-8-sig")
+
+
+def as_markdown(prompt: Prompt) -> str:
+    """A conversation as one text, to be pasted into a chat."""
+    if len(prompt.messages) <= 2:
+        return "\n\n".join(message.text for message in prompt.messages) + "\n"
+    titles = {"system": "", "user": "", "assistant": "(your earlier answer)\n\n"}
+    return "\n\n---\n\n".join(f"{titles[one.speaker]}{one.text}" for one in prompt.messages) + "\n"
+
+
+def _settled(path: Path) -> bool:
+    """Whether nobody is writing the file any more."""
+    before = path.stat()
+    time.sleep(PATIENCE / 5)
+    after = path.stat()
+    return after.st_size > 0 and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+
+
+def _pasted(role: str, text: str) -> str:
+    if not sys.stdin.isatty():
+        raise ModelError(
+            "relay:console needs a terminal, and there is none.",
+            "Use `relay`, which waits for files in the run folder.",
+            code="no-terminal",
+        )
+    print(f"\n----- prompt of {role} -----\n{text}\n----- paste the answer, then a line {END} -----", file=sys.stderr)
+    lines: list[str] = []
+    for line in sys.stdin:
+        if line.strip() == END:
+            return "".join(lines)
+        lines.append(line)
+    raise ModelError("The answer was not ended.", f"End it with a line {END}; then resume.", code="no-answer")

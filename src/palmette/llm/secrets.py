@@ -1,0 +1,75 @@
+"""Keys: read from the environment or from one file outside of any repository, and taken out of every text that is kept.
+
+The file has lines `NAME=value`, is named by $PALMETTE_SECRETS or is `~/.config/palmette/secrets.env`, and is readable
+by its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from palmette.documents import read_text
+from palmette.errors import InputError, Problem
+
+PLACE = "PALMETTE_SECRETS"
+HIDDEN = "[hidden]"
+SHORTEST = 8
+"""Characters below which a value is not taken for a secret: hiding it would spoil innocent text."""
+
+_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$|\d)", re.IGNORECASE)
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
+
+
+def load_secrets(into: dict[str, str] | None = None) -> None:
+    """Puts what the secrets file says into the environment of this process, where nothing is set already.
+
+    Raises:
+        InputError: the file cannot be read, lies in a repository, or can be read by others.
+    """
+    named = os.environ.get(PLACE)
+    path = Path(named or "~/.config/palmette/secrets.env").expanduser().absolute()
+    if not named and not path.is_file():
+        return
+    text = read_text(path)
+    _guard(path)
+    target = os.environ if into is None else into
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        match = _LINE.fullmatch(bare)
+        if match is None:
+            raise _refusal(path, "bad-secret", "The line is not `NAME=value`.", "Mend it.", number)
+        target.setdefault(match[1], _unquoted(match[2]))
+
+
+def hider() -> Callable[[str], str]:
+    """A function that takes every secret of this process's environment out of a text."""
+    secrets = {value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= SHORTEST}
+    secrets = {value for value in secrets if not Path(value).exists()}  # e.g. a path to a file of credentials
+    if not secrets:
+        return str
+    pattern = re.compile("|".join(re.escape(value) for value in sorted(secrets, key=len, reverse=True)))
+    return lambda text: pattern.sub(HIDDEN, text)
+
+
+def _guard(path: Path) -> None:
+    for folder in path.resolve().parents:
+        if (folder / ".git").exists():
+            message = f"The secrets lie in the repository {str(folder)!r}, from where they may be committed."
+            raise _refusal(path, "secrets-in-repository", message, f"Move them, and set {PLACE}.")
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        message = "Others on this machine may read the secrets."
+        raise _refusal(path, "secrets-readable", message, f"Run: chmod 600 {path}")
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+def _refusal(path: Path, code: str, message: str, remedy: str, line: int | None = None) -> InputError:
+    return InputError([Problem(code, message, remedy, str(path), line)])
