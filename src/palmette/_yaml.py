@@ -76,7 +76,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         self.tagged: list[tuple[str, int]] = []
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if self.depth >= MAX_DEPTH:
             raise _TooDeepError(None, None, "nested too deep", event.start_mark)
         tag = getattr(event, "tag", None)

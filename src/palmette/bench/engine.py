@@ -56,11 +56,11 @@ class Count(BaseActor):
         fields = {"__annotations__": {self._needs: Number}} if index else {}
         self.Input: type[BaseModel] = type("Input", (Model,), {"__module__": __name__, **fields})
 
-    def run(self, input: Model, context: Context) -> Attempt[Number]:  # noqa: ARG002 - the protocol's
+    def run(self, input: Model, context: Context) -> Attempt[Number]:
         before: Number | None = getattr(input, self._needs, None)
         return Attempt(Number(value=before.value + 1 if before else 0))
 
-    def check(self, input: Model, output: Number, context: Context) -> Verdict:  # noqa: ARG002 - the protocol's
+    def check(self, input: Model, output: Number, context: Context) -> Verdict:
         """The number is not negative."""
         return Verdict(ok=output.value >= 0)
 

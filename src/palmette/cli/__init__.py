@@ -44,7 +44,7 @@ COMMANDS = {
 class _Commands(click.Group):
     """Commands by name; their modules are imported only when they are called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's parameter
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name, command in COMMANDS.items() if _is_there(command)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

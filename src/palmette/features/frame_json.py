@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -148,7 +148,7 @@ def _reading(value: Any, zoned: bool = False) -> datetime:
     if isinstance(value, datetime):
         at = value
     elif isinstance(value, date):
-        at = datetime(value.year, value.month, value.day)  # noqa: DTZ001
+        at = datetime.combine(value, time())
     else:
         at = datetime.fromisoformat(value)
     if at.tzinfo is not None and not zoned:

@@ -34,7 +34,7 @@ class LimitsOnly:
 
     name = "limits"
 
-    def wrap(self, command: Command, cwd: Path, scratch: Path) -> Command:  # noqa: ARG002
+    def wrap(self, command: Command, cwd: Path, scratch: Path) -> Command:
         return command
 
 

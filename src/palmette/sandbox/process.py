@@ -65,7 +65,7 @@ class Sandbox:
         limits: Limits = Limits(seconds=None),
     ) -> Process:
         """Starts a server; the caller stops it. It ends at the latest when palmette ends."""
-        log = tempfile.TemporaryFile()  # noqa: SIM115
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - the server closes it
         return Process(_Supervised(self.isolation, argv, cwd, env or {}, limits, log), log)
 
 

@@ -136,7 +136,7 @@ def _descendants() -> list[int]:
     with suppress(OSError):
         for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would double the start-up time
             if name.isdigit():
-                with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123
+                with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:  # noqa: PTH123 - likewise
                     parent = int(stat.read().rpartition(b")")[2].split()[1])
                     children.setdefault(parent, []).append(int(name))
     found: list[int] = []

@@ -11,32 +11,34 @@ from palmette.features.source import Source, called, is_spark_function
 
 def no_default(source: Source) -> str | None:
     """Null instead of the default."""
-    return first_place(source, lambda n: ast.unparse(n.args[0]) if is_default(source, n) else None)  # type: ignore[attr-defined]
+
+    def change(node: ast.expr) -> str | None:
+        call = with_default(source, node)
+        return ast.unparse(call.args[0]) if call else None
+
+    return first_place(source, change)
 
 
 def wrong_default(source: Source) -> str | None:
     """Another default."""
 
     def change(node: ast.expr) -> str | None:
-        if not is_default(source, node):
+        call = with_default(source, node)
+        if call is None:
             return None
-        assert isinstance(node, ast.Call)
-        value = next((item for item in ast.walk(node.args[1]) if isinstance(item, ast.Constant)), None)
+        value = next((item for item in ast.walk(call.args[1]) if isinstance(item, ast.Constant)), None)
         if value is None or isinstance(value.value, bool | str):
             return None
-        return f"F.coalesce({ast.unparse(node.args[0])}, F.lit({value.value!r} + 1))"
+        return f"F.coalesce({ast.unparse(call.args[0])}, F.lit({value.value!r} + 1))"
 
     return first_place(source, change)
 
 
-def is_default(source: Source, node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and called(node) == "coalesce"
-        and is_spark_function(source, node)
-        and len(node.args) == 2
-        and called(node.args[1]) == "lit"
-    )
+def with_default(source: Source, node: ast.expr) -> ast.Call | None:
+    """`coalesce(value, lit(default))`, where the node is one."""
+    if not isinstance(node, ast.Call) or called(node) != "coalesce" or not is_spark_function(source, node):
+        return None
+    return node if len(node.args) == 2 and called(node.args[1]) == "lit" else None
 
 
 def truncated(source: Source) -> str | None:

@@ -32,9 +32,8 @@ def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
     """`midnights`: only ends of days will do."""
     changes = clock_changes(zone)
     first, last = (changes[0], changes[-1]) if changes else (date(YEAR, 3, 31), date(YEAR, 10, 27))
-    plain = (
-        midnight(date(YEAR, 5, 17), zone) if midnights else at_wall(datetime(YEAR, 5, 17, 14, 30, 5), zone)  # noqa: DTZ001
-    )
+    day = date(YEAR, 5, 17)
+    plain = midnight(day, zone) if midnights else at_wall(datetime.combine(day, time(14, 30, 5)), zone)
     off = timedelta(0) if midnights else OFF_MIDNIGHT
     return CutOffs(
         plain,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -109,10 +109,7 @@ def _texts(name: str, literals: list[Literal], clues: Clues) -> list[str]:
     if paths := clues.json_paths.get(name):
         return _documents(paths, [*words, *numbers])
     for pattern in clues.formats.get(name, ()):
-        found += [
-            format_clock(datetime(day.year, day.month, day.day, 13, 5, 9), timedelta(), pattern)  # noqa: DTZ001
-            for day in _DAYS
-        ]
+        found += [format_clock(datetime.combine(day, time(13, 5, 9)), timedelta(), pattern) for day in _DAYS]
     if name in clues.numbers and not clues.formats.get(name):
         found += ["12", "3.5", "-4", "0", *numbers]
     mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]
@@ -167,9 +164,9 @@ def _usual(column: Column, kind: SparkType, clues: Clues) -> list[Any]:
         case "date":
             return list(_DAYS)
         case "timestamp":
-            return [datetime(day.year, day.month, day.day, 10, 30, tzinfo=UTC) for day in _DAYS]
+            return [datetime.combine(day, time(10, 30), UTC) for day in _DAYS]
         case "timestamp_ntz":
-            return [datetime(day.year, day.month, day.day, 10, 30) for day in _DAYS]  # noqa: DTZ001
+            return [datetime.combine(day, time(10, 30)) for day in _DAYS]
         case "binary":
             return [b"ab", b""]
         case "array":

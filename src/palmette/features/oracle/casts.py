@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -208,12 +208,10 @@ def parse_timestamp(text: str) -> tuple[datetime, timezone | ZoneInfo | None]:
     day = _calendar(match[1], match[2], match[3], text)
     hour, minute, second = (int(match[i] or 0) for i in (4, 5, 6))
     try:
-        reading = datetime(  # noqa: DTZ001
-            day.year, day.month, day.day, hour, minute, second, int((match[7] or "").ljust(6, "0")[:6])
-        )
+        clock = time(hour, minute, second, int((match[7] or "").ljust(6, "0")[:6]))
     except ValueError as error:
         raise WouldFail(f"{text!r} as timestamp") from error
-    return reading, zone_of(match[8])
+    return datetime.combine(day, clock), zone_of(match[8])
 
 
 def zone_of(name: str | None) -> timezone | ZoneInfo | None:
@@ -236,7 +234,7 @@ def _to_ntz(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
         case "timestamp":
             return wall(value, zone)
         case "date":
-            return datetime(value.year, value.month, value.day)  # noqa: DTZ001
+            return datetime.combine(value, time())
         case "string":
             return parse_timestamp(value)[0]
         case _:

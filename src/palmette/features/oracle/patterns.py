@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
 from itertools import groupby
 from zoneinfo import ZoneInfo
@@ -195,15 +195,10 @@ def _reading(text: str, pattern: str) -> tuple[datetime, timezone | ZoneInfo | N
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}")
     found = {kind: (value, len(token)) for (kind, token), value in zip(tokens, match.groups(), strict=True)}
     try:
-        reading = datetime(  # noqa: DTZ001
-            _year(found),
-            _month(found),
-            int(found.get("d", ("1", 1))[0]),
-            _hour(found),
-            int(found.get("m", ("0", 1))[0]),
-            int(found.get("s", ("0", 1))[0]),
-            int(found.get("S", ("0", 1))[0].ljust(6, "0")[:6]),
-        )
+        day = date(_year(found), _month(found), int(found.get("d", ("1", 1))[0]))
+        minute, second = int(found.get("m", ("0", 1))[0]), int(found.get("s", ("0", 1))[0])
+        fraction = int(found.get("S", ("0", 1))[0].ljust(6, "0")[:6])
+        reading = datetime.combine(day, time(_hour(found), minute, second, fraction))
     except ValueError as error:
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}") from error
     if "E" in found and not _DAYS[reading.weekday()].startswith(found["E"][0]):

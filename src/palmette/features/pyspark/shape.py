@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 from palmette.features.artefacts import Conventions, Role
 from palmette.features.pyspark.code import docstring, indent
@@ -37,8 +38,8 @@ def _wrapped(text: str, conventions: Conventions) -> list[str]:
     return textwrap.wrap(text, conventions.line_length, subsequent_indent="    ")
 
 
-def _listed(names: object) -> str:
-    return ", ".join(f"`{name}`" for name in names)  # type: ignore[attr-defined]
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def function_source(view: View, conventions: Conventions, role: Role, body: list[str]) -> str:

@@ -187,7 +187,8 @@ def _join(pipeline: Pipeline, step: fsc_steps.JoinStep) -> None:
     pipeline.calls += calls
     pipeline.parameters[parameter] = passed
     taken = join.columns if isinstance(join.columns, dict) else {name: name for name in join.columns}
-    pipeline.schema.update({name: table.column(there).type.parsed for name, there in taken.items()})  # type: ignore[union-attr]
+    kinds = {column.name: column.type.parsed for column in table.columns}
+    pipeline.schema.update({name: kinds[there] for name, there in taken.items()})
 
 
 def _previous(pipeline: Pipeline, step: fsc_steps.PreviousStep) -> None:

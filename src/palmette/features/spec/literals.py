@@ -60,14 +60,14 @@ def _of(wanted: type | tuple[type, ...], value: object, words: str) -> Any:
 
 
 def _integer(value: object, kind: SparkType) -> int:
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole:
+    is_broken = isinstance(value, float) and not value.is_integer()
+    if isinstance(value, bool) or not isinstance(value, int | float) or is_broken:
         raise ValueError(f"{value!r} is not a whole number")
-    number = int(value)  # type: ignore[call-overload]
+    number = int(value)
     bound = 2 ** (_BITS[kind.name] - 1)
     if not -bound <= number < bound:
         raise ValueError(f"{value!r} is too large for {kind}")
-    return int(number)
+    return number
 
 
 def _number(value: object) -> float:

@@ -79,7 +79,7 @@ class _Context:
 
     version = "connect"
 
-    def setLogLevel(self, level: str) -> None:  # noqa: N802
+    def setLogLevel(self, level: str) -> None:  # noqa: N802 - Spark's name
         """The server's log is not the client's affair."""
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, E731 - entries of one table all take the same arguments
+# ruff: noqa: ARG001 - entries of one table all take the same arguments
 
 """Functions of arrays and maps, with lambdas."""
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -199,16 +199,20 @@ def map_keys(arguments: list[Typed], scope: Scope) -> Typed:
     return lift(array_of(STRING), arguments, list)
 
 
-def _lambda(node: exp.Expr, kinds: list[SparkType], scope: Scope, build: Build) -> Callable[..., Any]:
-    """A lambda as a function of the row and its parameters."""
+class _Lambda(NamedTuple):
+    """A function of the row and its parameters, and the type of what it gives."""
+
+    kind: SparkType
+    call: Callable[..., Any]
+
+
+def _lambda(node: exp.Expr, kinds: list[SparkType], scope: Scope, build: Build) -> _Lambda:
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
     names = [parameter.name for parameter in node.expressions]
     inner = Scope(scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))})
     body = build(node.this, inner)
-    call = lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))})
-    call.kind = body.kind  # type: ignore[attr-defined]
-    return call
+    return _Lambda(body.kind, lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))}))
 
 
 def _over(
@@ -219,24 +223,24 @@ def _over(
     build: Build,
 ) -> Typed:
     item = build(nodes[0], scope)
-    call = _lambda(nodes[1], [_element(item)], scope, build)
+    test = _lambda(nodes[1], [_element(item)], scope, build)
 
     def run(row: Any) -> Any:
         values = item.run(row)
-        return None if values is None else shape(values, lambda value: call(row, value))
+        return None if values is None else shape(values, lambda value: test.call(row, value))
 
     return Typed(result or item.kind, run)
 
 
 def _transform(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
     item = build(nodes[0], scope)
-    call = _lambda(nodes[1], [_element(item), INT], scope, build)
+    change = _lambda(nodes[1], [_element(item), INT], scope, build)
 
     def run(row: Any) -> Any:
         values = item.run(row)
-        return None if values is None else [call(row, value, i) for i, value in enumerate(values)]
+        return None if values is None else [change.call(row, value, i) for i, value in enumerate(values)]
 
-    return Typed(array_of(call.kind), run)  # type: ignore[attr-defined]
+    return Typed(array_of(change.kind), run)
 
 
 def _any_true(values: list[Any], test: Callable[[Any], Any]) -> bool | None:
@@ -259,10 +263,10 @@ def _aggregate(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
         if values is None:
             return None
         for value in values:
-            state = merge(row, state, value)
-        return finish(row, state) if finish else state
+            state = merge.call(row, state, value)
+        return finish.call(row, state) if finish else state
 
-    return Typed(finish.kind if finish else start.kind, run)  # type: ignore[attr-defined]
+    return Typed(finish.kind if finish else start.kind, run)
 
 
 HIGHER_ORDER: dict[str, Callable[[list[exp.Expr], Scope, Build], Typed]] = {
