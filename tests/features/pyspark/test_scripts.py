@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_te
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import differences
-from palmette.features.spec.resolve import load_view
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.view import View
 
 HERE = Path(__file__).parent
@@ -75,6 +78,40 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
         wanted = expected_of_unit_test(resolved, test)
         got = Frame.of({name: result.frame.schema[name] for name in wanted.schema}, result.frame.rows)
         assert differences(wanted, got, resolved) == ()
+
+
+def test_columns_that_only_the_prose_and_the_ban_name_are_not_read(user_offers: Callable[..., View]) -> None:
+    count = {"function": "count", "source": "redemptions", "window": "30d"}
+    feature = {"name": "redemptions_30d", "dtype": "bigint", "description": "Not their amount.", "aggregate": count}
+    text = script(user_offers(features=[feature], forbidden=["redemptions.amount"]))
+    assert '"redeemed_at"' in text
+    assert '"amount"' not in text
+
+
+def test_a_state_that_a_source_joins_at_the_cut_off_is_looked_up_from_the_same_transform() -> None:
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": "calls", "kind": "event", "path": "calls", "keys": ["id"], "event_time": "at", "columns": [
+            {"name": "id", "type": "bigint"}, {"name": "line", "type": "string"}, {"name": "at", "type": "timestamp"}]},
+        {"name": "tariffs", "kind": "scd2", "path": "tariffs", "keys": ["line"], "valid_from": "start",
+         "valid_to": "until", "columns": [
+            {"name": "line", "type": "string"}, {"name": "price", "type": "double"},
+            {"name": "start", "type": "timestamp"}, {"name": "until", "type": "timestamp"}]}]})  # fmt: skip
+    join = {
+        "table": "tariffs",
+        "on": ["line"],
+        "cardinality": "many_to_one",
+        "columns": {"now": "price"},
+        "at": "cutoff",
+    }
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "lines", "entities": [{"name": "line", "keys": ["line"]}],
+        "sources": [{"name": "calls", "steps": [{"join": join}]}],
+        "features": [
+            {"name": "cost", "dtype": "double", "aggregate": {"function": "sum", "source": "calls", "of": "now"}},
+            {"name": "price", "dtype": "double", "lookup": {"table": "tariffs", "column": "price"}}]})  # fmt: skip
+    text = script(resolve(spec, registry))
+    assert text.count('F.col("until").isNull()') == 1
+    assert 'current_tariffs(tariffs, as_of).select("line", "price")' in text
 
 
 def test_tables_may_be_parameters_of_build() -> None:

@@ -52,9 +52,11 @@ class _Writer:
         places = [f"withColumn({quoted(name)}, F.row_number().over({window}))" for window, name in positions.items()]
         calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})", f"agg({', '.join(columns)})"]
         subject = self.scope.keys_name(self.group.by)
-        single = self.group.features[0].name if self._is_by_expression() else self.group.source.name
+        by_expression = self._is_by_expression()
+        single = self.group.features[0].name if by_expression else self.group.source.name
         name = self.scope.names.fresh(f"{single}_by_{subject}")
-        doc = f"Features of each {self._whom()} over rows of `{self.group.source.name}`."
+        what = " and ".join(f"`{feature.name}`" for feature in self.group.features) if by_expression else "Features"
+        doc = f"{what} of each {self._whom()} over rows of `{self.group.source.name}`."
         return self._function(name, doc, [f"return {chain(self.rows, calls)}"])
 
     def write_alone(self) -> Written:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import name_arguments, quoted
 from palmette.features.pyspark.scope import Scope
@@ -64,16 +65,15 @@ def source_place(table: Table, config: Config) -> str:
 
 
 def needed_columns(view: View, table: Table) -> list[str]:
-    """Registered columns that the specification mentions anywhere, beside keys, times and partitions.
+    """Registered columns that the view's computation mentions, beside keys, times and partitions.
 
     A mention under the same name for another table costs a column that is read and not used, nothing else.
     """
-    text = view.spec.model_dump_json(exclude={"tests", "description"})
-    texts = [text, *(feature.model_dump_json() for source in view.sources for feature in source.early + source.late)]
-    for feature in view.features:
-        if feature.computation is not None:
-            texts.append(feature.computation.model_dump_json())
-    mentioned = {word.lower() for item in texts for word in re.findall(r"\w+", item)}
+    parts: list[Model] = [step for source in view.sources for step in source.early + source.late]
+    parts += [feature.computation for feature in view.features if feature.computation is not None]
+    parts += [view.spine] if view.spine is not None else []
+    words = (word for part in parts for word in re.findall(r"\w+", part.model_dump_json()))
+    mentioned = {word.lower() for word in (*view.grain, *words)}
     times = {table.event_time, table.available_time, table.valid_from, table.valid_to}
     fixed = {*table.keys, *(name for name in times if name), *(item.column for item in table.partitions if item.of)}
     return [column.name for column in table.columns if column.name in fixed or column.name.lower() in mentioned]

@@ -66,9 +66,13 @@ def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Sch
     return JoinCode(calls, parameter, table.name)
 
 
+def current_name(table: Table) -> str:
+    return f"current_{identifier(table.name)}"
+
+
 def current_function(scope: Scope, table: Table) -> str:
     """Name of the transform that gives each key's state at the run's cut-off; written at its first use."""
-    name = f"current_{identifier(table.name)}"
+    name = current_name(table)
     if name not in scope.names.taken:
         scope.names.taken.add(name)
         parameter = identifier(table.name)
