@@ -114,6 +114,23 @@ def test_a_state_that_a_source_joins_at_the_cut_off_is_looked_up_from_the_same_t
     assert 'current_tariffs(tariffs, as_of).select("line", "price")' in text
 
 
+def test_an_order_names_a_column_once_and_none_that_rows_are_grouped_by() -> None:
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": "beats", "kind": "event", "path": "beats", "keys": ["pulse", "at"], "event_time": "at", "columns": [
+            {"name": "pulse", "type": "string"}, {"name": "at", "type": "timestamp"},
+            {"name": "height", "type": "double"}]}]})  # fmt: skip
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "pulses", "entities": [{"name": "pulse", "keys": ["pulse"]}],
+        "sources": [{"name": "beats", "steps": [{"gap": {"column": "rest", "by": ["pulse"]}}]}],
+        "features": [
+            {"name": "last", "dtype": "double", "aggregate": {"function": "last", "source": "beats", "of": "height"}},
+            {"name": "rest", "dtype": "double", "aggregate": {"function": "max", "source": "beats", "of": "rest"}},
+        ]})  # fmt: skip
+    text = script(resolve(spec, registry))
+    assert 'F.struct("at")' in text
+    assert 'orderBy("at")' in text
+
+
 def test_tables_may_be_parameters_of_build() -> None:
     functions = tuple(
         shape

@@ -64,6 +64,16 @@ def to_single(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
+def stored(value: Any, kind: SparkType) -> Any:
+    """A value as a column of its type holds it: floats in 32 bits, in arrays too."""
+    if value is None or kind.name not in ("float", "array"):
+        return value
+    if kind.name == "float":
+        return to_single(value)
+    assert kind.element is not None
+    return [stored(item, kind.element) for item in value]
+
+
 def to_decimal(value: Decimal, target: SparkType) -> Decimal:
     """Rounded half up to the target's scale."""
     if not value.is_finite():

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
 from palmette.features.oracle import coercion as c
-from palmette.features.oracle.casts import cast, to_single
+from palmette.features.oracle.casts import cast, stored, to_single
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expected import Expected, skipped_text
@@ -69,7 +69,7 @@ class Reference:
 
     def __init__(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> None:
         self.view = view
-        self.frames = frames
+        self.frames = {name: as_stored(frame) for name, frame in frames.items()}
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
         self._early: dict[str, Flow] = {}
@@ -283,6 +283,15 @@ class Reference:
             return found[0][lookup.column] if found else None
 
         return frame.schema[lookup.column], value
+
+
+def as_stored(frame: Frame) -> Frame:
+    """The frame with the values that columns of its types can hold."""
+    inexact = {name: kind for name, kind in frame.schema.items() if kind.name in ("float", "array")}
+    if not inexact:
+        return frame
+    rows = ({**row, **{name: stored(row[name], kind) for name, kind in inexact.items()}} for row in frame.rows)
+    return Frame.of(frame.schema, rows)
 
 
 def longest(view: View, source: ViewSource) -> Window | None:

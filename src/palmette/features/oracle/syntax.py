@@ -28,7 +28,7 @@ _SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION")
 class _AsWritten(Spark):
     """Spark SQL without sqlglot's own reading of functions."""
 
-    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
         FUNCTIONS: dict[str, Any] = {}
         FUNCTION_PARSERS = {name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX}
         NO_PAREN_FUNCTIONS: dict[Any, Any] = {}

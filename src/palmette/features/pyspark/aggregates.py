@@ -84,8 +84,9 @@ class Order:
 
 
 def directions(aggregate: Aggregate) -> list[tuple[str, bool]]:
-    """Columns and whether they ascend."""
-    return [(item.split()[0], not item.lower().endswith(" desc")) for item in aggregate.order or ()]
+    """Columns and whether they ascend; those that the rows are grouped by order nothing."""
+    parts = [(item.split()[0], not item.lower().endswith(" desc")) for item in aggregate.order or ()]
+    return [part for part in parts if part[0] not in (aggregate.by or ())] or parts[:1]
 
 
 def is_mixed(aggregate: Aggregate) -> bool:

@@ -163,7 +163,7 @@ def _config(scope: Scope, config: Config, path: str) -> str:
     return f"{config.class_name.split(':')[1]}.model_validate({parsed})" if config.class_name else parsed
 
 
-def _call(view: View, conventions: Conventions, role: str, each: dict[str, str]) -> str:
+def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:
     """A call of a predefined function with what its parameters mean."""
     values: dict[Meaning, str] = {
         "spark": "spark",
@@ -172,11 +172,11 @@ def _call(view: View, conventions: Conventions, role: str, each: dict[str, str])
         "frame": "features",
         "as_of": "as_of",
     }
-    shape = shape_of(conventions, role)  # type: ignore[arg-type]
+    shape = shape_of(conventions, role)
     optional = {parameter.name for parameter in shape.parameters if parameter.default is not None}
     arguments = []
     bound: Bound
-    for bound in signature(view, conventions, role):  # type: ignore[arg-type]
+    for bound in signature(view, conventions, role):
         value = each[bound.table] if bound.table else values.get(bound.meaning)
         if role == "write" and bound.meaning == "table":
             value = "features"

@@ -150,7 +150,7 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
         f"withColumn({quoted(known_from)}, {begins})",
     ]
     ties = recency(table) if not table.keys_enforced or table.available_time else []
-    order = [known_from, *ties, *table.keys]
+    order = [known_from, *ties]
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     following = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot" and table.keys_enforced:

@@ -68,7 +68,7 @@ class Pipeline:
         """A variable that holds the entity's events in order."""
         keys = (*by, *self.scope.row_keys)
         name = identifier(f"{self.scope.keys_name(by)}_events")
-        order = [event_column(self.table) or "", *(key for key in self.table.keys if key not in keys)]
+        order = dict.fromkeys([event_column(self.table) or "", *(key for key in self.table.keys if key not in keys)])
         statement = f"{name} = W.partitionBy({name_arguments(keys)}).orderBy({name_arguments(order)})"
         if statement not in self.statements:
             self.statements.append(statement)

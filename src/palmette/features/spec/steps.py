@@ -42,7 +42,8 @@ class StepWalk:
         self.columns = Columns.of_table(table)
         self.rows: Origins = NOTHING
         """What decides which rows there are."""
-        self.order: tuple[str, ...] | None = (*_times(table)[:1], *table.keys) if table.keys_enforced else None
+        order = tuple(dict.fromkeys((*_times(table)[:1], *table.keys)))
+        self.order: tuple[str, ...] | None = order if table.keys_enforced else None
         """Columns that give the rows a unique order; None when none are known."""
         self.tables: set[str] = {table.name}
         self.times = frozenset(_times(table))
