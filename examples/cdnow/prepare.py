@@ -22,7 +22,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-from checkout import announce, set_up  # noqa: E402 (the examples' shared module lies beside them)
+from checkout import announce, set_up  # noqa: E402 - the examples' shared module lies beside them
 
 DESTINATION = HERE.parents[1] / "build" / "cdnow"
 DATA = HERE.parents[2] / "shared" / "datasets" / "cdnow_transactions" / "cdnow_transactions.csv.gz"

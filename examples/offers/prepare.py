@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 
-from checkout import announce, set_up  # noqa: E402 (the examples' shared module lies beside them)
+from checkout import announce, set_up  # noqa: E402 - the examples' shared module lies beside them
 
 DESTINATION = HERE.parents[1] / "build" / "offers"
 

@@ -50,7 +50,7 @@ def sound(*codes: str, mutation: str = "passed") -> Sound:
             measurements=(Measurement(name="mutation", status=mutation, detail="9 of 10"),),
         ),
         1.0,
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize(

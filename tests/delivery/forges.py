@@ -84,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.reply(status, answer)
 
-    do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815
+    do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815 - the server's names
 
     def reply(self, status: int, answer: object) -> None:
         data = json.dumps(answer).encode()

@@ -91,9 +91,9 @@ def test_the_sample_is_as_unpleasant_as_real_data() -> None:
     ids = [row["interaction_id"] for row in interactions]
     assert len(ids) > len(set(ids)), "repeated deliveries"
     assert any(row["user_id"] is None for row in interactions)
-    lateness = [row["available_at"] - row["redeemed_at"] for row in redemptions]  # type: ignore[operator]
+    lateness = [row["available_at"] - row["redeemed_at"] for row in redemptions]
     assert sum(late.days >= 1 for late in lateness) > 10
-    assert any(row["redeemed_at"].strftime("%H%M%S") == "000000" for row in redemptions)  # type: ignore[attr-defined]
+    assert any(row["redeemed_at"].strftime("%H%M%S") == "000000" for row in redemptions)
     per_user = sorted([row["user_id"] for row in redemptions].count(user) for user in range(1, 121))
     assert sum(per_user[-12:]) > 0.25 * len(redemptions), (
         "a tenth of the users has more than a quarter of the rows"

@@ -20,7 +20,7 @@ def installed(home: Path, version: str) -> Path:
 
 @pytest.fixture
 def without_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java.importlib.util, "find_spec", lambda _: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(java.importlib.util, "find_spec", lambda _: None)
 
 
 @pytest.mark.parametrize(("text", "number"), [("17.0.15", 17), ("21", 21), ("25.0.2", 25)])

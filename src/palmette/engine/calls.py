@@ -63,6 +63,6 @@ class Pay(Protocol):
         """
 
 
-def pay_unrecorded(request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:  # noqa: ARG001
+def pay_unrecorded(request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:  # noqa: ARG001 - as all payers take it
     """A `Pay` without a journal and without a budget: every call is made."""
     return make().answer

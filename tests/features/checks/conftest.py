@@ -73,7 +73,7 @@ def view() -> View:
         feature_view="activity",
         entities=(Entity(name="customer", keys=("customer_id",)),),
         features=tuple(
-            Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation)  # type: ignore[arg-type]
+            Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation)
             for f in features
         ),
     )

@@ -57,7 +57,7 @@ def subject_of(view: View, harness: FakeHarness) -> Subject:
         script=ACTIVITY / "activity.py",
         root=ACTIVITY,
         entry="build",
-        harness=harness,  # type: ignore[arg-type]
+        harness=harness,
         tests=ACTIVITY / "activity_tests.py",
     )
 

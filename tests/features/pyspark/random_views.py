@@ -313,7 +313,7 @@ class Maker:
                 of = next(item.of for item in table.partitions)
                 moment = row["at"] if of == "event_time" else row["loaded_at"]
                 day = moment.date() if moment else None
-                text = str(table.column("day").type) == "string"  # type: ignore[union-attr]
+                text = str(table.column("day").type) == "string"
                 row["day"] = day.isoformat() if day and text else day
             if table.name == "clicks":
                 column = table.column("at")
@@ -336,7 +336,7 @@ class Maker:
                           AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
         shift = self.pick((timedelta(), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=1),
                            timedelta(hours=-1), timedelta(minutes=-20), timedelta(days=-1), timedelta(hours=-5)))
-        return base + shift  # type: ignore[no-any-return]
+        return base + shift
 
     def _value(self, name: str, kind: str, index: int) -> Any:
         fixed = {"click_id": index, "order_id": index, "request_id": index, "id": "pqr"[index % 3]}

@@ -48,7 +48,7 @@ EXPECTED = {
 def generate(
     repository: Callable[[str], Path], run_spec: Run, request_artefact: Request, tmp_path: Path
 ) -> Callable[..., tuple[CodeTemplateGenerator, object, Template, Context]]:
-    def run(name: str, view: View, utilities: Utilities | None = None):  # type: ignore[no-untyped-def]
+    def run(name: str, view: View, utilities: Utilities | None = None):
         config = Config(file=TextFile(path="c.yaml", text=""), class_name=CLASSES.get(name, ""), accessors={})
         actor = CodeTemplateGenerator(view, run_spec, repository(name))
         given = actor.Input(request=request_artefact, config=config, utilities=utilities)
@@ -61,7 +61,7 @@ def generate(
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_skeletons(name: str, generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_skeletons(name: str, generate: Callable, user_offers: Callable[..., View]) -> None:
     actor, given, output, context = generate(name, user_offers())
     path, docstring, functions = EXPECTED[name]
     tree = ast.parse(output.file.text)
@@ -72,12 +72,12 @@ def test_skeletons(name: str, generate: Callable, user_offers: Callable[..., Vie
     assert actor.check(given, output, context).ok
 
 
-def test_a_spine_carries_the_cutoff(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_a_spine_carries_the_cutoff(generate: Callable, user_offers: Callable[..., View]) -> None:
     view = user_offers(time={"cutoff": "spine"}, spine={"table": "redemptions", "cutoff": "redeemed_at"})
     assert "def build_features(sources: dict[str, DataFrame]) -> DataFrame:" in generate("layered", view)[2].file.text
 
 
-def test_proven_utilities_are_imported(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_proven_utilities_are_imported(generate: Callable, user_offers: Callable[..., View]) -> None:
     chosen = [{"need": "divide", "name": "safe_divide", "module": "offers.transforms", "call": "safe_divide()"}]
     actor, given, output, context = generate("layered", user_offers(), Utilities.model_validate({"chosen": chosen}))
     assert "from offers.transforms import safe_divide\n" in output.file.text
@@ -96,7 +96,7 @@ def test_the_criterion_refuses(
     new: str,
     code: str,
     generate: Callable,
-    user_offers: Callable[..., View],  # type: ignore[type-arg]
+    user_offers: Callable[..., View],
 ) -> None:
     actor, given, output, context = generate("layered", user_offers())
     assert old in output.file.text
@@ -108,20 +108,20 @@ def test_the_criterion_refuses(
     assert any(actor.implicated(violation, broken) for violation in verdict.violations)
 
 
-def test_a_script_elsewhere_is_refused(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_a_script_elsewhere_is_refused(generate: Callable, user_offers: Callable[..., View]) -> None:
     actor, given, output, context = generate("layered", user_offers())
     moved = output.model_copy(update={"file": TextFile(path="../outside.py", text=output.file.text)})
     assert [v.code for v in actor.check(given, moved, context).violations] == ["path-not-allowed"]
 
 
-def test_other_failures_do_not_implicate_it(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_other_failures_do_not_implicate_it(generate: Callable, user_offers: Callable[..., View]) -> None:
     actor, _, output, _ = generate("layered", user_offers())
     assert actor.implicated(Violation(code="oracle-mismatch", message="amount_7d is 3"), output) is None
     bound = Violation(code="script-failed", message="TypeError: build_features() missing 1 required argument")
     assert actor.implicated(bound, output) is not None
 
 
-def test_a_description_cannot_end_the_docstring(generate: Callable, user_offers: Callable[..., View]) -> None:  # type: ignore[type-arg]
+def test_a_description_cannot_end_the_docstring(generate: Callable, user_offers: Callable[..., View]) -> None:
     view = user_offers(description='Ends """ here\\ and goes on, \n import os')
     tree = ast.parse(generate("layered", view)[2].file.text)
     assert isinstance(tree.body[0], ast.Expr) and not [n for n in tree.body if isinstance(n, ast.Import)]

@@ -148,7 +148,7 @@ def test_only_evidence_about_the_configuration_implicates_it(code: str, message:
         accessors={"source:redemptions": 'config.inputs["redemptions"]'},
         places={"source:redemptions": ("inputs", "redemptions")},
     )
-    said = ConfigGenerator.implicated(None, Violation(code=code, message=message), config)  # type: ignore[arg-type]
+    said = ConfigGenerator.implicated(None, Violation(code=code, message=message), config)
     assert (said is not None) == blamed
 
 

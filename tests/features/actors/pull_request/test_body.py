@@ -49,7 +49,7 @@ def feature(name: str, computation: Aggregate | Expression | Lookup | None = COU
         "words": None,
         **more,
     }
-    return ViewFeature(name=name, computation=computation, **fields)  # type: ignore[arg-type]
+    return ViewFeature(name=name, computation=computation, **fields)
 
 
 def view_of(*features: ViewFeature, **more: object) -> View:
@@ -87,11 +87,11 @@ def view_of(*features: ViewFeature, **more: object) -> View:
             **{item.name: item.dtype for item in features},
         },
     )
-    return replace(view, **more)  # type: ignore[arg-type]
+    return replace(view, **more)
 
 
 def facts_of(view: View, **more: object) -> Facts:
-    return Facts(view=view, files=("src/v.py",), change=ChangeClass("new view"), **more)  # type: ignore[arg-type]
+    return Facts(view=view, files=("src/v.py",), change=ChangeClass("new view"), **more)
 
 
 def section(body: str, title: str) -> str:

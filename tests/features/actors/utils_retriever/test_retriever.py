@@ -124,10 +124,10 @@ def test_a_utility_is_implicated_by_a_trace_that_leads_into_it() -> None:
         }
     )
     trace = 'File "src/offers/math.py", line 9, in safe_divide\nTypeError: ...'
-    said = UtilsRetriever.implicated(None, Violation(code="script-failed", message="x", evidence=trace), output)  # type: ignore[arg-type]
+    said = UtilsRetriever.implicated(None, Violation(code="script-failed", message="x", evidence=trace), output)
     assert said is not None and "safe_divide" in said
     other = Violation(code="script-failed", message="x", evidence='File "src/offers/features/v.py", line 9, in build')
-    assert UtilsRetriever.implicated(None, other, output) is None  # type: ignore[arg-type]
+    assert UtilsRetriever.implicated(None, other, output) is None
 
 
 def test_a_check_of_what_no_candidate_is_fails(
@@ -142,7 +142,7 @@ def test_a_check_of_what_no_candidate_is_fails(
         def probes(self, *_: object) -> list[object]:
             return []
 
-    actor = UtilsRetriever(user_offers(), run_spec, repository("layered"), NoProbes())  # type: ignore[arg-type]
+    actor = UtilsRetriever(user_offers(), run_spec, repository("layered"), NoProbes())
     invented = Utilities.model_validate(
         {
             "chosen": [

@@ -83,7 +83,7 @@ def aliases_of(model: Any) -> dict[str, str]:
 def refusal(cls: Any, text: str) -> str:
     try:
         cls.model_validate(yaml.safe_load(text))
-    except Exception as error:  # noqa: BLE001  (a validator may raise anything; what it says is the answer)
+    except Exception as error:  # noqa: BLE001 - a validator may raise anything; what it says is the answer
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
 
@@ -125,7 +125,7 @@ def main() -> None:
             answer = describe(request["class"], request["documents"])
         else:
             answer = parse(request["class"], request["text"], request["accessors"])
-    except Exception as error:  # noqa: BLE001  (the team's code may raise anything; it becomes the answer)
+    except Exception as error:  # noqa: BLE001 - the team's code may raise anything; it becomes the answer
         answer = {
             "failure": f"{type(error).__name__}: {error}"[:2000],
             "trace": traceback.format_exc()[-3000:],
