@@ -30,10 +30,10 @@ _EXPECTED = {
     "list_type": "a list",
     "mapping_type": "a mapping",
     "none_required": "nothing",
-    "datetime_type": "a date and time",
-    "datetime_parsing": "a date and time",
-    "datetime_from_date_parsing": "a date and time",
-    "datetime_object_invalid": "a date and time",
+    "datetime_type": "a date and time such as '2025-03-31T00:00:00Z'",
+    "datetime_parsing": "a date and time such as '2025-03-31T00:00:00Z'",
+    "datetime_from_date_parsing": "a date and time such as '2025-03-31T00:00:00Z'",
+    "datetime_object_invalid": "a date and time such as '2025-03-31T00:00:00Z'",
     "finite_number": "a finite number",
 }
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -51,7 +51,17 @@ class _Place:
 
 
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Problem]:
-    """One problem for each field that is wrong, located by line."""
+    """One problem for each field that is wrong, located by line; one in all for a document of another format."""
+    if _is_another(model, parsed.value):
+        has, wants = list(parsed.value), [name for name, info in model.model_fields.items() if info.is_required()]
+        return [
+            Problem(
+                "another-format",
+                f"This is no {model.__name__}: it has the keys {', '.join(has[:5])}.",
+                f"Name a file with the keys {', '.join(wants)}.",
+                line=1,
+            )
+        ]
     grouped: dict[Path, list[tuple[Mapping[str, Any], _Place]]] = {}
     for item in error.errors(include_url=False):
         place = _locate(item["loc"], model, parsed.value)
@@ -60,8 +70,10 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
     for path, items in grouped.items():
         wrong_type = [entry for entry in items if entry[0]["type"] in _EXPECTED]
         deeper = any(other[: len(path)] == path and other != path for other in grouped)
-        if len(wrong_type) == len(items) and deeper:
-            # The other alternatives of a union: the one that was meant has its mistake further down.
+        vague = [*wrong_type, *(entry for entry in items if entry[0]["type"] == "too_short")]
+        if len(vague) == len(items) and deeper:
+            # The other alternatives of a union, and the length of a list without its wrong items: the mistake that
+            # was made is the one further down.
             continue
         chosen = next((entry for entry in items if entry not in wrong_type), items[0])
         problem = (
@@ -81,6 +93,12 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
             )
         )
     return problems
+
+
+def _is_another(model: type[BaseModel], value: Any) -> bool:
+    """Whether a document lacks the key that begins its format, and mostly has keys that the format does not know."""
+    unknown = [key for key in value if key not in model.model_fields]
+    return next(iter(model.model_fields)) not in value and len(unknown) > len(value) / 2
 
 
 def _line(field: str, path: Path, parsed: Parsed) -> int:
@@ -217,7 +235,8 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
         case "string_pattern_mismatch":
             return Problem("invalid-value", f"{value!r} does not have the form {context.get('pattern')}.", value=shown)
         case "too_short" | "string_too_short":
-            return Problem("empty-value", f"{key!r} must not be empty.", "Give at least one.", value=shown)
+            remedy = "Write it, or leave the key out." if kind == "string_too_short" else "Give at least one."
+            return Problem("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
             return Problem("out-of-range", f"{_spoken(value)} is out of range: {_lower(item['msg'])}.", value=shown)
         case "timezone_aware":

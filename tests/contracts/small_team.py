@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from palmette.engine import Attempt, Context, create, load, names
-from palmette.features.environment import Inputs, read_inputs
+from palmette.features.inputs import Inputs, read_inputs
 from palmette.features.workbench import Workbench
 from palmette.sandbox import Sandbox, WarmSpark
 

@@ -11,8 +11,10 @@ from types import ModuleType
 
 import pytest
 
+from palmette.documents import read_located
 from palmette.features.checks.cases import examples, unlike
 from palmette.features.oracle import expected
+from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import check_samples, load_run, load_view
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -75,7 +77,7 @@ def test_absent_data_is_said_with_its_source(prepare: ModuleType, tmp_path: Path
 @pytest.mark.parametrize("name", VIEWS)
 def test_specifications_resolve_on_the_real_data(example: Path, name: str) -> None:
     view = load_view(example / "specs" / f"{name}.yaml", example / "registry.yaml")
-    assert not check_samples(view, example / "registry.yaml")
+    assert not check_samples(read_located(example / "registry.yaml", Registry), example)
     assert load_run(example / "runs" / f"{name}.yaml")
     for case in examples(view):
         assert not unlike(view, case, expected(view, case.frames, case.as_of)), case.name

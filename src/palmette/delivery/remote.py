@@ -73,7 +73,7 @@ def remote_url(git: Git, remote: str) -> str:
         there_are = ", ".join(remotes) or "none"
         hint = nearest(remote, remotes)
         raise DeliveryError(
-            f"pull_request.remote: {remote!r} is no remote of {str(git.folder)!r}; it has {there_are}."
+            f"{remote!r} is no remote of {str(git.folder)!r}; it has {there_are}."
             + (f" Did you mean {hint!r}?" if hint else ""),
             f"Add it: git remote add {shlex.quote(remote)} URL.",
             code="unknown-remote",

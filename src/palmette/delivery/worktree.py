@@ -206,16 +206,22 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
     )
 
 
+def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Problem]:
+    """What is wrong with the name of the branch that is to be merged into `base`."""
+    if not git.succeeds("check-ref-format", "--branch", wanted):
+        code, what = "bad-branch-name", "git does not allow this name"
+    elif wanted == base:
+        code, what = "branch-is-base", "this is the base branch itself"
+    else:
+        return []
+    return list(_problem(code, what, wanted, "Choose another one.", field="pull_request.branch").problems)
+
+
 def _branch(git: Git, wanted: str, base_commit: str) -> Branch:
     """`wanted`, or the first numbered name that is free, merged, or holds earlier runs' commits alone."""
-    if not git.succeeds("check-ref-format", "--branch", wanted):
-        raise _problem(
-            "bad-branch-name",
-            "git does not allow this name",
-            wanted,
-            "Choose another one.",
-            field="pull_request.branch",
-        )
+    problems = check_branch_name(git, wanted)
+    if problems:
+        raise InputError(problems)
     listed = git("worktree", "list", "--porcelain").splitlines()
     checked_out = {line.removeprefix("branch refs/heads/") for line in listed if line.startswith("branch ")}
     number = 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from palmette.engine.human import Human
 from palmette.errors import InputError, Problem
-from palmette.features.environment import read_inputs
+from palmette.features.inputs import read_inputs
 
 QUESTIONS = frozenset({"unknown-words", "ambiguous-words"})
 """Codes of problems that are questions."""

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from palmette._yaml import parse_yaml
 from palmette.cli.schema import schema
-from palmette.documents import parse_document
+from palmette.documents import parse_located
 from palmette.errors import InputError
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import check_samples, load_run
@@ -107,7 +107,7 @@ tables:
 
 
 def samples(registry: str, folder: Path) -> list[tuple[str, str | None]]:
-    problems = check_samples(parse_document(registry, Registry, "dfr"), folder)
+    problems = check_samples(parse_located(registry, Registry, "dfr"), folder)
     return [(problem.code, problem.nearest) for problem in problems]
 
 

@@ -39,7 +39,7 @@ _OWN_SYNTAX = (
 class _Dialect(Spark):
     """Spark SQL in which functions keep the names they are written with."""
 
-    class Parser(Spark.Parser):  # type: ignore[valid-type,misc]
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX}
 
@@ -131,7 +131,7 @@ def parse(text: str) -> ParsedExpression:
         | exp.Interval,
     ):
         raise ExpressionError(
-            Fault("bad-expression", f"{text!r} is not an expression.", "Write one Spark SQL expression.", text)
+            Fault("bad-expression", f"{_cut(text)!r} is not an expression.", "Write one Spark SQL expression.", text)
         )
     return ParsedExpression(
         text,
@@ -347,7 +347,13 @@ def _syntax_fault(text: str, error: Exception) -> Fault:
     description = description.rstrip(".")
     column = details[0].get("col")
     place = f" near character {column}" if column else ""
-    return Fault("bad-expression", f"{text!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text)
+    return Fault(
+        "bad-expression", f"{_cut(text)!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def _listing(names: Collection[str]) -> str:

@@ -219,5 +219,6 @@ def output_schema(
                 field="output.partition",
                 value=partition,
             )
-        schema[partition] = SparkType("date")
+        else:
+            schema[partition] = SparkType("date")
     return schema

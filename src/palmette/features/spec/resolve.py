@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import keyword
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 from palmette.features.spec.words import Question, WordsContext, read_words
 
-__all__ = ["check_samples", "load_run", "load_view", "resolve", "resolve_located"]
+__all__ = ["check_run", "check_samples", "load_run", "load_view", "resolve", "resolve_located"]
 
 
 def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str] | None = None) -> View:
@@ -65,13 +66,18 @@ def load_run(path: Path) -> Run:
         InputError: with all mistakes of the run file; those of the specification come from `load_view`.
     """
     located = read_located(path, Run)
-    folder = path.resolve().parent
-    problems = lint_run(located, folder)
-    with contextlib.suppress(InputError):
-        problems += lint_cutoff(located, read_document(folder / located.value.fsc, FeatureSpec))
+    problems = check_run(located, path.resolve().parent)
     if problems:
         raise InputError(problems)
     return located.value
+
+
+def check_run(run: Located[Run], folder: Path) -> list[Problem]:
+    """Every mistake of the run file in `folder` beside its form."""
+    problems = lint_run(run, folder)
+    with contextlib.suppress(InputError):
+        problems += lint_cutoff(run, read_document(folder / run.value.fsc, FeatureSpec))
+    return problems
 
 
 def resolve_located(
@@ -82,10 +88,22 @@ def resolve_located(
     lint_registry(registry.value, findings)
     # A registry that contradicts itself would raise a second mistake for each use of it.
     findings.raise_if_any()
+    _lint_name(spec.value.feature_view, findings)
     lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = Scope(spec.value, registry.value, findings, grain)
     return _Resolution(scope, answers or {}).view()
+
+
+def _lint_name(name: str, findings: Findings) -> None:
+    if keyword.iskeyword(name) or name.startswith("_"):
+        findings.in_spec(
+            "invalid-name",
+            f"A script named {name!r} could not be imported: Python keeps the name for itself.",
+            "Choose another name.",
+            field="feature_view",
+            value=name,
+        )
 
 
 class _Resolution:

@@ -2,58 +2,94 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from datetime import datetime
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
 from palmette.documents import Model
+from palmette.llm.messages import Settings
+
+YEARS = (1700, 2200)
+"""What Spark, Arrow and pandas can all hold, and every window before it."""
+
+
+def _written(value: object) -> object:
+    """Numbers are not taken for seconds since 1970."""
+    if isinstance(value, datetime) or (isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\d", value)):
+        return value
+    raise ValueError(f"{value!r} is not an instant; write it like '2025-03-31T00:00:00Z'")
+
+
+def _within_calendar(value: datetime) -> datetime:
+    if YEARS[0] <= value.year <= YEARS[1]:
+        return value
+    raise ValueError(f"the year {value.year} is outside {YEARS[0]} to {YEARS[1]}")
+
+
+def _fits(pattern: str, example: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if re.fullmatch(pattern, value):
+            return value
+        raise ValueError(f"{value!r} is not understood; write it like {example}")
+
+    return AfterValidator(check)
+
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Instant = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_within_calendar)]
+Master = Annotated[
+    str, _fits(r"local(\[(\*|\d+)(,\d+)?\])?|yarn|(spark|k8s|sc)://.+", "'local[2]', 'yarn', 'spark://HOST:PORT'")
+]
+Memory = Annotated[str, _fits(r"[1-9]\d*[kmgKMG]", "'512m' or '2g'")]
 
 
 class Repository(Model):
     """The team's repository; it is never changed in place."""
 
-    path: str = "."
+    path: Text = "."
     """A git checkout."""
-    base: str | None = None
+    base: Text | None = None
     """Branch to start from; the current one when left out."""
-    readme: str = "README.md"
+    readme: Text = "README.md"
     """The conventions of the code base, relative to the repository."""
-    utilities: tuple[str, ...] = ()
+    utilities: tuple[Text, ...] = ()
     """Files or folders with reusable functions, relative to the repository; found by looking when left out."""
-    config_class: str | None = None
+    config_class: Text | None = None
     """The team's Pydantic class for a view's configuration, e.g. `offers.config:FeatureViewConfig`."""
     allow: tuple[str, ...] = ()
     """Globs of paths that the pull request may touch, beside the three files of the view itself."""
-    test_command: str | None = None
+    test_command: Text | None = None
     """Runs the team's whole suite, e.g. `python -m pytest -q`; pytest when left out."""
 
 
 class Interval(Model):
     """The cut-offs to build: `as_of`, or the days of [start, end) for `time.cutoff: partition`."""
 
-    as_of: AwareDatetime | None = None
+    as_of: Instant | None = None
     """One cut-off, with its offset from UTC."""
-    start: AwareDatetime | None = None
+    start: Instant | None = None
     """Beginning of the first day."""
-    end: AwareDatetime | None = None
+    end: Instant | None = None
     """End of the last day."""
 
 
 class Destination(Model):
     """Where the finished view is written; either one."""
 
-    path: str | None = None
+    path: Text | None = None
     """Folder to write to."""
-    table: str | None = None
+    table: Text | None = None
     """Catalogue name."""
     format: Literal["parquet", "orc", "delta"] = "parquet"
     """Of the files."""
 
 
 class Spark(Model):
-    master: str = "local[2]"
+    master: Master = "local[2]"
     """`local[*]`, a cluster's master URL, or a Spark Connect URL (`sc://...`)."""
-    memory: str = "1g"
+    memory: Memory = "1g"
     """Driver memory of a local session."""
 
 
@@ -64,20 +100,28 @@ class Budget(Model):
     """Most attempts of all actors together."""
     minutes: float = Field(default=60, gt=0)
     """Most minutes."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Most tokens of language models, prompts and answers together; a call that could lead beyond is not made."""
+    money: float | None = Field(default=None, gt=0)
+    """Most US dollars for language models; needs models whose price is known."""
+
+
+class ModelSettings(Settings):
+    """How models are asked."""
 
 
 class PullRequest(Model):
     target: Literal["local", "github", "gitlab"] = "local"
     """`local`: a branch, its description as a Markdown file, and a patch."""
-    remote: str | None = None
+    remote: Text | None = None
     """Git remote to push to; for `local`, nothing is pushed when left out."""
-    project: str | None = None
+    project: Text | None = None
     """`owner/name` on the forge; read from the remote's URL when left out."""
-    api: str | None = None
+    api: Text | None = None
     """Base URL of the forge's API, for one's own installation."""
-    token_env: str | None = None
+    token_env: Text | None = None
     """Environment variable that holds the token; GITHUB_TOKEN or GITLAB_TOKEN when left out."""
-    branch: str | None = None
+    branch: Text | None = None
     """`features/<feature view>` when left out."""
     draft: bool = False
     """Whether it is opened as a draft."""
@@ -88,9 +132,9 @@ class Run(Model):
 
     run: Literal[1]
     """Version of this format."""
-    fsc: str
+    fsc: Text
     """Path of the feature specification."""
-    dfr: str
+    dfr: Text
     """Path of the registry."""
     repository: Repository = Repository()
     """Where the code goes."""
@@ -102,10 +146,16 @@ class Run(Model):
     """Where it runs."""
     planner: Literal["offline", "sequential", "random"] = "offline"
     """Who decides on the next step."""
-    topology: str | None = None
+    topology: Text | None = None
     """Path of a topology of your own; the built-in one when left out."""
-    model: Literal["offline"] = "offline"
-    """Who answers the agents' tasks; `offline` needs no key and no network."""
+    model: Text = "offline"
+    """Who answers the agents' tasks: `provider:name`; `offline`, the built-in rules, needs no key and no network."""
+    models: dict[str, Text] = Field(default_factory=dict)
+    """By role (the name of an agent, or `planner`): the model where it is another one."""
+    fallback: tuple[Text, ...] = ()
+    """Models that answer, in this order, when one cannot be reached."""
+    model_settings: ModelSettings = ModelSettings()
+    """How models are asked."""
     human: Literal["console", "none"] = "none"
     """Who is asked when something is open; `none` answers that nobody is there."""
     seed: int = 0

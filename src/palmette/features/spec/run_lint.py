@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +18,7 @@ from palmette.features.spec.run import Run
 
 def lint_run(run: Located[Run], folder: Path) -> list[Problem]:
     """Every mistake of a run file in `folder`, as far as it can be told without the other files."""
-    return [*_paths(run, folder), *_interval(run), *_output(run), *_config_class(run)]
+    return [*_paths(run, folder), *_interval(run), *_output(run), *_config_class(run), *_test_command(run, folder)]
 
 
 def lint_cutoff(run: Located[Run], spec: FeatureSpec) -> list[Problem]:
@@ -23,15 +27,6 @@ def lint_cutoff(run: Located[Run], spec: FeatureSpec) -> list[Problem]:
     has_days = interval.start is not None
     if cutoff == "spine":
         return []
-    if interval.as_of is None and not has_days and interval.end is None:
-        return [
-            run.problem(
-                "interval-form",
-                "The interval has neither `as_of` nor `start` with `end`.",
-                "Give one of the two forms.",
-                field="interval",
-            )
-        ]
     if interval.as_of is None and not has_days:
         return [
             run.problem(
@@ -81,20 +76,48 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
     inside = {"repository.readme": value.repository.readme} if "readme" in value.repository.model_fields_set else {}
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(value.repository.utilities)}
     for field, text in inside.items():
-        if not (repository / text).exists():
+        if not (repository / text).resolve().is_relative_to(repository.resolve()):
+            yield run.problem(
+                "outside-repository",
+                f"{text!r} leads out of the repository.",
+                "Name something inside it, relative to its top.",
+                field=field,
+                value=text,
+            )
+        elif not (repository / text).exists():
             yield _missing(run, field, repository / text, "file")
 
 
 def _missing(run: Located[Run], field: str, path: Path, kind: str) -> Problem:
-    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    path = Path(os.path.normpath(path))
+    other = "file" if kind == "folder" else "folder"
+    what = f"{str(path)!r} is a {other}, not a {kind}." if path.exists() else f"There is no {kind} {str(path)!r}."
+    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
     problem = run.problem(
         "no-such-file" if kind == "file" else "no-such-folder",
-        f"There is no {kind} {str(path)!r}.",
+        what,
         "Paths are relative to the run file; those of the repository to it.",
         field=field,
         value=path.name,
     )
-    return Problem(**{**problem.__dict__, "nearest": nearest(path.name, names)})
+    return dataclasses.replace(problem, nearest=nearest(path.name, names))
+
+
+def _test_command(run: Located[Run], folder: Path) -> Iterator[Problem]:
+    command = run.value.repository.test_command
+    if command is None:
+        return
+    try:
+        program = next(iter(shlex.split(command)), "")
+    except ValueError:
+        program = ""
+    if not program:
+        what, remedy = f"{command!r} is not a command.", "Write it as in a shell; close every quote."
+    elif shutil.which(program) or (folder / run.value.repository.path / program).is_file() or program == "python":
+        return
+    else:
+        what, remedy = f"There is no program {program!r}.", "Install it, or name another."
+    yield run.problem("bad-command", what, remedy, field="repository.test_command", value=command)
 
 
 def _interval(run: Located[Run]) -> Iterator[Problem]:

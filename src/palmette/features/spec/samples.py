@@ -3,90 +3,100 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from palmette.documents import Located
 from palmette.errors import Problem, nearest
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import View
 
 
-def check_samples(tables: View | Registry, base: Path) -> tuple[Problem, ...]:
+def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Problem]:
     """What differs between the registered tables and their sample files.
 
     Args:
-        tables: the view, for the tables that it reads, or a registry, for all.
-        base: the registry file, or its folder, which paths are relative to.
+        folder: what relative paths of the registry are relative to.
+        names: the tables to look at; all when left out.
     """
-    chosen = list(tables.tables.values()) if isinstance(tables, View) else list(tables.tables)
-    folder, file = (base, "") if base.is_dir() else (base.parent, str(base))
-    return tuple(
-        Problem(**{**problem.__dict__, "file": file or problem.file})
-        for table in chosen
-        for problem in _check(table, folder)
-    )
+    return [
+        problem
+        for index, table in enumerate(registry.value.tables)
+        if names is None or table.name in names
+        for problem in _Sample(registry, table, f"tables[{index}]", folder).problems()
+    ]
 
 
-def _check(table: Table, folder: Path) -> Iterator[Problem]:
-    text = table.sample or table.path
-    if text is None or "://" in text:
-        return
-    path = folder / text
-    field = f"{table.name}.{'sample' if table.sample else 'path'}"
-    if not path.exists():
-        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        yield Problem(
-            "no-such-file",
-            f"Table {table.name!r}: there is no {str(path)!r}.",
-            "Paths are relative to the registry.",
-            field=field,
-            value=text,
-            nearest=nearest(path.name, names),
-        )
-        return
-    try:
-        found = _schema(table, path)
-    except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        yield Problem(
-            "unreadable-sample",
-            f"Table {table.name!r}: {str(path)!r} cannot be read as {table.format}: {first}.",
-            "Mend the file, or its `format`.",
-            field=field,
-            value=text,
-        )
-        return
-    if found is not None:
-        yield from _compare(table, found)
+class _Sample(NamedTuple):
+    """A table and the file that is to be like it."""
 
+    registry: Located[Registry]
+    table: Table
+    field: str
+    folder: Path
 
-def _compare(table: Table, found: Mapping[str, SparkType | None]) -> Iterator[Problem]:
-    for column in table.columns:
-        field = f"{table.name}.columns.{column.name}"
-        if column.name not in found:
-            unregistered = [name for name in found if table.column(name) is None]
-            yield Problem(
-                "column-not-in-sample",
-                f"Table {table.name!r}: the file has no column {column.name!r}.",
-                f"It has {', '.join(list(found)[:12])}.",
+    def problems(self) -> Iterator[Problem]:
+        table, text = self.table, self.table.sample or self.table.path
+        if text is None or "://" in text:
+            return
+        path, field = self.folder / text, f"{self.field}.{'sample' if table.sample else 'path'}"
+        if not path.exists():
+            names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+            missing = self.registry.problem(
+                "no-such-file",
+                f"Table {table.name!r}: there is no {str(path)!r}.",
+                "Paths are relative to the registry.",
                 field=field,
-                value=column.name,
-                nearest=nearest(column.name, unregistered),
+                value=text,
             )
-            continue
-        kind, registered = found[column.name], column.type.parsed
-        if kind is not None and kind != registered:
-            yield Problem(
-                "type-differs-in-sample",
-                f"Table {table.name!r}: column {column.name!r} is registered as {registered}, "
-                f"and in the file it is {kind}.",
-                _remedy(kind),
+            yield dataclasses.replace(missing, nearest=nearest(path.name, names))
+            return
+        try:
+            found = _schema(table, path)
+        except (OSError, ValueError) as error:
+            yield self.registry.problem(
+                "unreadable-sample",
+                f"Table {table.name!r}: {str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}.",
+                "Mend the file, or its `format`.",
                 field=field,
-                value=str(registered),
-                nearest=str(kind),
+                value=text,
             )
+            return
+        if found is not None:
+            yield from self._compare(found)
+
+    def _compare(self, found: Mapping[str, SparkType | None]) -> Iterator[Problem]:
+        for index, column in enumerate(self.table.columns):
+            field = f"{self.field}.columns[{index}]"
+            if column.name not in found:
+                yield self.registry.problem(
+                    "column-not-in-sample",
+                    f"Table {self.table.name!r}: the file has no column {column.name!r}.",
+                    f"It has {', '.join(list(found)[:12])}.",
+                    field=f"{field}.name",
+                    value=column.name,
+                    known=[name for name in found if self.table.column(name) is None],
+                )
+                continue
+            kind, registered = found[column.name], column.type.parsed
+            if kind is not None and kind != registered:
+                differs = self.registry.problem(
+                    "type-differs-in-sample",
+                    f"Table {self.table.name!r}: column {column.name!r} is registered as {registered}, "
+                    f"and in the file it is {kind}.",
+                    _remedy(kind),
+                    field=f"{field}.type",
+                    value=str(registered),
+                )
+                yield dataclasses.replace(differs, nearest=str(kind))
+
+
+def _first_sentence(error: Exception) -> str:
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return text.removeprefix("Error creating dataset. ").split(". ")[0].rstrip(".")[:200]
 
 
 def _remedy(kind: SparkType) -> str:

@@ -134,6 +134,10 @@ class _Parsed:
         return {"type": "string", "pattern": cls.pattern, "examples": [cls.example]}
 
 
+_LONGEST = timedelta(days=36525)
+"""A century: what is longer is a slip, and soon outside of every calendar."""
+
+
 @dataclass(frozen=True)
 class Duration(_Parsed):
     """A length of time: `30d`, `12h`, `45m`.
@@ -152,7 +156,10 @@ class Duration(_Parsed):
     def parse(cls, text: str) -> Duration:
         if not re.match(cls.pattern, text):
             raise ValueError(f"{text!r} is not a length of time; write a whole number and d, h or m, e.g. '30m'")
-        return cls(int(text[:-1]), text[-1])  # type: ignore[arg-type]
+        amount, minutes = int(text[:-1]), {"d": 24 * 60, "h": 60, "m": 1}[text[-1]]
+        if amount * minutes > _LONGEST.total_seconds() / 60:
+            raise ValueError(f"{text!r} is longer than {_LONGEST.days} days")
+        return cls(amount, text[-1])  # type: ignore[arg-type]  # the pattern has no other unit
 
     def __str__(self) -> str:
         return f"{self.amount}{self.unit}"
@@ -178,7 +185,10 @@ class Window(_Parsed):
     def parse(cls, text: str) -> Window:
         if not re.match(cls.pattern, text):
             raise ValueError(f"{text!r} is not a window; write days or hours, e.g. '30d' or '12h', or 'all'")
-        return cls.ALL if text == "all" else cls(int(text[:-1]), text[-1])  # type: ignore[arg-type]
+        if text == "all":
+            return cls.ALL
+        length = Duration.parse(text)
+        return cls(length.amount, length.unit)  # type: ignore[arg-type]  # nor has this one
 
     def __str__(self) -> str:
         return "all" if self.unit == "all" else f"{self.amount}{self.unit}"

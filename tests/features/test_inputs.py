@@ -1,13 +1,16 @@
-"""What a feature run works with, before anything is started."""
+"""The documents of a feature run, and what is wrong with them."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from palmette.features.environment import read_inputs
+from palmette.errors import InputError
+from palmette.features.inputs import read_inputs
 
 FSC = """fsc: 1
 feature_view: user_orders
@@ -28,6 +31,8 @@ tables:
       - {name: user_id, type: bigint}
       - {name: ordered_at, type: timestamp}
 """
+FILES = {"fsc": "fsc.yaml", "dfr": "dfr.yaml", "run": "runs/run.yaml"}
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/inputs.yaml").read_text("utf-8"))
 RUN = """run: 1
 fsc: ../fsc.yaml
 dfr: ../dfr.yaml
@@ -61,3 +66,18 @@ def test_relative_paths_are_the_repository_s(folder: Path) -> None:
     inputs = read_inputs(folder / "runs/run.yaml")
     assert inputs.run.output.path == "lake/user_orders"
     assert [table.path for table in inputs.view.tables.values()] == ["../tables/orders.csv"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " & ".join(case["found"]))
+def test_mistakes(case: dict[str, Any], folder: Path) -> None:
+    for edit in (case, case["also"]) if "also" in case else (case,):
+        path = folder / FILES[edit.get("in", "run")]
+        text = path.read_text(encoding="utf-8")
+        assert edit["was"] in text, "the case edits text that is not there"
+        path.write_text(text.replace(edit["was"], edit["now"], 1), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        read_inputs(folder / "runs/run.yaml")
+    problems = raised.value.problems
+    found = [f"{Path(one.file).name}:{one.line} {one.field} {one.code}".replace("  ", " ") for one in problems]
+    assert found == case["found"]
+    assert all(problem.message and problem.remedy for problem in problems if problem.code != "invalid-value")

@@ -1,0 +1,131 @@
+"""The three documents of a feature run, read and held against each other and the repository."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from palmette.delivery import Target, preflight
+from palmette.documents import Located, read_located
+from palmette.engine import check_topology, load_topology
+from palmette.engine.actor import TextFile
+from palmette.errors import InputError, Problem
+from palmette.features.artefacts import Request
+from palmette.features.checks.golden import contradictions
+from palmette.features.spec.dfr import Registry, Table
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import check_run, check_samples, load_view
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+
+
+class Inputs(NamedTuple):
+    """A run file and all that it names, read and found to fit together.
+
+    Relative paths of tables and of the output are relative to the repository: there the team's jobs are started,
+    so that is how its configurations write them.
+    """
+
+    run: Run
+    view: View
+    request: Request
+    repository: Path
+    """The team's checkout; only read."""
+
+
+def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inputs:
+    """Reads the run file, the FSC and the DFR that it names.
+
+    Args:
+        answers: What the human answered to questions about features in words, by feature name.
+
+    Raises:
+        InputError: every mistake in the three files, and every question that words leave open.
+    """
+    located, base = read_located(run_file, Run), run_file.parent
+    run = located.value
+    fsc, dfr, repository, topology = (
+        Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path, run.topology or "")
+    )
+    problems = check_run(located, base)
+    if repository.is_dir():
+        problems += _of_the_pull_request(located, repository)
+    if run.topology and not any(problem.field == "topology" for problem in problems):
+        problems += _of_the_topology(topology)
+    view = None
+    if not any(problem.field in ("fsc", "dfr") for problem in problems):
+        try:
+            view = load_view(fsc, dfr, answers=answers)
+            problems += [
+                *_contradictions(view, read_located(fsc, FeatureSpec)),
+                *check_samples(read_located(dfr, Registry), dfr.parent, view.tables),
+            ]
+        except InputError as error:
+            problems += error.problems
+    if problems or view is None:
+        raise InputError(problems)
+    return _assemble(run, view, {"fsc": fsc, "dfr": dfr, "run": run_file}, repository.resolve())
+
+
+def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path) -> Inputs:
+    request = Request(
+        **{
+            name: TextFile(path=f"{name}.yaml", text=path.read_text(encoding="utf-8-sig"))
+            for name, path in files.items()
+        }
+    )
+    output = run.output.model_copy(update={"path": rebased(run.output.path, files["run"].parent, repository)})
+    tables = {name: _rebased_table(table, files["dfr"].parent, repository) for name, table in view.tables.items()}
+    return Inputs(
+        run.model_copy(update={"output": output}), dataclasses.replace(view, tables=tables), request, repository
+    )
+
+
+def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:
+    """Mistakes that the repository shows, each on its line of the run file."""
+    value = run.value
+    target = Target.model_validate(value.pull_request.model_dump(exclude={"branch"}))
+    found = preflight(repository, value.repository.base, value.pull_request.branch, target)
+    return [dataclasses.replace(one, file=run.file, line=run.line(one.field)) for one in found]
+
+
+def _of_the_topology(path: Path) -> list[Problem]:
+    try:
+        check_topology(load_topology(path))
+    except InputError as error:
+        return list(error.problems)
+    return []
+
+
+def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
+    """The author's own test cases that the author's own definitions do not fulfil."""
+    return [
+        spec.problem(
+            "test-contradicts",
+            f"Test {found.subject!r} expects what the definitions do not give: {found.evidence}.",
+            "Correct the test or the definition.",
+            field=f"tests[{index}].expect",
+        )
+        for index, test in enumerate(view.tests)
+        for found in contradictions(view)
+        if found.subject == test.name
+    ]
+
+
+def rebased(path: str | None, base: Path, onto: Path) -> str | None:
+    """A path that is relative to `base`, relative to `onto`; URLs and absolute paths stay as they are.
+
+    >>> rebased("tables/users", Path("/data"), Path("/code/team")), rebased("s3://lake/users", Path(), Path())
+    ('../../data/tables/users', 's3://lake/users')
+    """
+    if path is None or "://" in path or Path(path).is_absolute():
+        return path
+    return Path(os.path.relpath(base.resolve() / path, onto.resolve())).as_posix()
+
+
+def _rebased_table(table: Table, base: Path, onto: Path) -> Table:
+    changed = {name: rebased(getattr(table, name), base, onto) for name in ("path", "sample")}
+    return table.model_copy(update=changed)
