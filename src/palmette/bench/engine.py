@@ -75,6 +75,8 @@ class Clock:
         if entry.event.kind == "decided":
             self.times.append(time.perf_counter())
 
+    def opened(self, about: str) -> None: ...
+
     def progress(self, actor: str, message: str) -> None: ...
 
     @property

@@ -16,9 +16,12 @@ from palmette.cli.summary import present
 @click.argument("run_file", type=click.Path(path_type=Path))
 @click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
 @click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
+@click.option("--model", metavar="PROVIDER:NAME", help="Who answers the agents' tasks; instead of the run file's.")
 @click.option("--seed", type=int, help="Instead of the run file's.")
 @json_option
-def features(run_file: Path, planner: str | None, human: str | None, seed: int | None, as_json: bool) -> None:
+def features(
+    run_file: Path, planner: str | None, human: str | None, model: str | None, seed: int | None, as_json: bool
+) -> None:
     """Build a feature view: RUN_FILE names its specification, the registry and the team's repository.
 
     Ends with a pull request on a branch of the repository and a screen that says what was checked.
@@ -33,7 +36,7 @@ def features(run_file: Path, planner: str | None, human: str | None, seed: int |
         "answers": dict(answers),
         "planner": planner,
         "human": human,
+        "model": model,
         "seed": seed,
     }
-    click.echo("model: offline rules (no key, no network, no cost)", err=True)
     present(run_environment("features", arguments, observer=Progress()), as_json)

@@ -18,6 +18,11 @@ class Progress:
         self._live = sys.stderr.isatty()
         self._started = time.monotonic()
 
+    def opened(self, about: str) -> None:
+        if about:
+            self._clear()
+            click.echo(about, err=True)
+
     def event(self, entry: Entry) -> None:
         line = _line(entry.event)
         if line:

@@ -72,6 +72,7 @@ class Desk:
         if ledger.recorder.state.header is None:
             topology = setup.topology.model_dump_json(exclude_defaults=True)
             ledger.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed))
+        self._observer.opened(setup.about)
         executor = Executor(setup, self.folder, ledger)
         executor.supply(given)
         executor.absorb_edits()

@@ -52,6 +52,9 @@ class Budget(Model):
 class Observer(Protocol):
     """Somebody who watches a run."""
 
+    def opened(self, about: str) -> None:
+        """The environment is open; what it says about the run, see `Setup.about`."""
+
     def event(self, entry: Entry) -> None:
         """Something has happened and is in the journal. May be called from any thread, one at a time."""
 
@@ -61,6 +64,8 @@ class Observer(Protocol):
 
 class NoObserver:
     """Nobody watches."""
+
+    def opened(self, about: str) -> None: ...
 
     def event(self, entry: Entry) -> None: ...
 
@@ -84,6 +89,8 @@ class Setup:
     approve: tuple[str, ...] = ()
     """Actors, or the artefacts that they produce, that a person must agree to before they run."""
     seed: int = 0
+    about: str = ""
+    """What a person should know before the first step, e.g. who answers the agents' tasks, and the limits."""
     close: Callable[[], None] = lambda: None
     """Releases what the environment opened; called once, whatever happens."""
 

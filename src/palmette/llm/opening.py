@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from palmette.documents import Model
-from palmette.engine import create, names
+from palmette.engine import Budget, create, names
 from palmette.errors import UserError
 from palmette.llm.answerer import Answerer
 from palmette.llm.messages import Provider, Settings
@@ -58,6 +58,22 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
     roles = {role: answerer(name, role) for role, name in choice.models.items()}
     answerer(choice.model, "")
     return Models(lambda role: answerer(choice.model, role), roles)
+
+
+def about(choice: ModelChoice, budget: Budget) -> str:
+    """Who will answer, and within which limits: what a run says at its start."""
+    roles = [f"{role}: {name}" for role, name in choice.models.items() if name != choice.model]
+    if choice.is_offline:
+        return "model: offline rules (no key, no network, no cost)"
+    name = "offline rules" if choice.model == BUILT_IN else choice.model
+    who = "; ".join([name, *roles, *(f"else {other}" for other in choice.fallback)])
+    limits = [
+        f"{budget.tokens} tokens" if budget.tokens is not None else "no limit of tokens",
+        f"${budget.money:g}" if budget.money is not None else "no limit of money",
+        f"at most {choice.settings.max_tokens} tokens an answer, {choice.settings.prompt_tokens} a prompt",
+        f"temperature {choice.settings.temperature:g}",
+    ]
+    return f"model: {who}\nlimits: {', '.join(limits)}"
 
 
 def open_provider(name: str, folder: Path, hide: Callable[[str], str] = str) -> Provider:

@@ -54,14 +54,14 @@ def _table(model: type[BaseModel]) -> str:
     )
     lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
-        default = "**needed**" if field.is_required() else _shown(field.default)
+        default = "**needed**" if field.is_required() else _shown(field.get_default(call_default_factory=True))
         meaning = " ".join((field.description or "").split()).replace("|", "\\|")
         lines.append(f"| `{name}` | {_kind(model.model_json_schema()['properties'][name])} | {default} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 
 def _shown(default: object) -> str:
-    if default is None or default == ():
+    if default is None or default in ((), {}):
         return ""
     return "its defaults" if isinstance(default, Model) else f"`{json.dumps(default, default=str)}`"
 
