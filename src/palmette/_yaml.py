@@ -90,20 +90,8 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
 
 def parse_yaml(text: str) -> Parsed:
     """Reads one YAML document; never raises for what `text` contains."""
-    control = _CONTROL.search(text)
-    if control:
-        line = text.count("\n", 0, control.start()) + 1
-        return Parsed(
-            problems=[
-                Problem(
-                    "control-character",
-                    f"The text has the character U+{ord(control[0]):04X}, which YAML does not allow.",
-                    "Remove it; if the file is full of them, save it as UTF-8.",
-                    line=line,
-                    value=repr(control[0]),
-                )
-            ]
-        )
+    if control := _CONTROL.search(text):
+        return Parsed(problems=[_control_problem(control)])
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -203,8 +191,31 @@ def _scalar(node: yaml.Node) -> Any:
     return text
 
 
+def _control_problem(found: re.Match[str]) -> Problem:
+    return Problem(
+        "control-character",
+        f"The text has the character U+{ord(found[0]):04X}, which YAML does not allow.",
+        "Remove it; if the file is full of them, save it as UTF-8.",
+        line=found.string.count("\n", 0, found.start()) + 1,
+        value=repr(found[0]),
+    )
+
+
 def _bound_problem(code: str, message: str) -> Problem:
     return Problem(code, message, "Write it flatter and without aliases.")
+
+
+_SYNTAX = (
+    ("'\\t'", "yaml-tab", "The line is indented with a tab, which YAML does not allow.", "Indent with spaces."),
+    ("single document", "several-documents", "The file holds several YAML documents.", "Keep one document a file."),
+    (
+        "undefined alias",
+        "yaml-alias",
+        "Bad YAML: {what}.",
+        "Define the anchor before it, or quote text that begins with '*'.",
+    ),
+)
+"""A part of what the parser says; code, message and remedy of the problem."""
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
@@ -212,33 +223,11 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
     line = mark.line + 1 if mark else None
     what = error.problem or error.context or "cannot be read"
     if isinstance(error, _TooDeepError):
-        return Problem(
-            "too-deep",
-            f"The document is nested deeper than {MAX_DEPTH} levels.",
-            "Write it flatter.",
-            line=line,
-        )
-    if "'\\t'" in what:
-        return Problem(
-            "yaml-tab",
-            "The line is indented with a tab, which YAML does not allow.",
-            "Indent with spaces.",
-            line=line,
-        )
-    if "single document" in (error.context or ""):
-        return Problem(
-            "several-documents",
-            "The file holds several YAML documents.",
-            "Keep one document a file.",
-            line=line,
-        )
-    if "undefined alias" in what:
-        return Problem(
-            "yaml-alias",
-            f"Bad YAML: {what}.",
-            "Define the anchor before it, or quote text that begins with '*'.",
-            line=line,
-        )
+        message = f"The document is nested deeper than {MAX_DEPTH} levels."
+        return Problem("too-deep", message, "Write it flatter.", line=line)
+    for sign, code, message, remedy in _SYNTAX:
+        if sign in f"{error.context} {what}":
+            return Problem(code, message.format(what=what), remedy, line=line)
     lines = text.splitlines()
     value = lines[line - 1].strip()[:120] if line and line <= len(lines) else None
     context = f" {error.context}" if error.context else ""

@@ -11,8 +11,10 @@ import yaml
 from pydantic import BaseModel
 
 from palmette.engine import Attempt, Context, create, load, names
+from palmette.features.environment import services_of
 from palmette.features.inputs import Inputs, read_inputs
 from palmette.features.workbench import Workbench
+from palmette.llm.models import Models
 from palmette.sandbox import Sandbox, WarmSpark
 
 DOCUMENTS = Path(__file__).with_name("small_team.yaml")
@@ -63,15 +65,7 @@ class SmallTeam:
             spark=self._spark,
             tables=view.tables,
         )
-        return {
-            "view": view,
-            "workbench": bench,
-            "run_spec": run,
-            "repository_root": self.repository,
-            "sandbox": self._sandbox,
-            "harness": bench.harness,
-            "seed": run.seed,
-        }
+        return services_of(view, bench, Models())
 
     def actor(self, name: str) -> Any:
         return create("actor", name, self.services)

@@ -9,8 +9,11 @@ from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
 from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, create, load_topology
-from palmette.features.inputs import read_inputs
+from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
+from palmette.llm.models import Models
 from palmette.llm.opening import ModelChoice, about, open_models
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -23,14 +26,9 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human`, `model`
     and `seed`, which go before those of the run file.
     """
-    answers = arguments.get("answers") or {}
-    assert isinstance(answers, dict)
     run_file = Path(str(arguments["run_file"]))
-    inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
-    changes = {
-        name: arguments[name] for name in ("planner", "human", "model", "seed") if arguments.get(name) is not None
-    }
-    run = inputs.run.model_copy(update=changes)
+    inputs = _asked_for(run_file, arguments)
+    run = inputs.run
     choice = ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
     models = open_models(choice, folder)
     place = tempfile.TemporaryDirectory(prefix="palmette-base-")
@@ -46,29 +44,13 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     )
     bench.spark.warm_up()
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
-    services = {
-        "view": inputs.view,
-        "workbench": bench,
-        "run_spec": run,
-        "repository_root": base,
-        "sandbox": sandbox,
-        "harness": bench.harness,
-        "models": models,
-        "seed": run.seed,
-    }
+    services = services_of(inputs.view, bench, models)
+    budget = _budget(run)
 
     def close() -> None:
         bench.close()
         place.cleanup()
 
-    limits = run.budget
-    budget = Budget(
-        steps=limits.steps,
-        attempts=limits.attempts,
-        seconds=limits.minutes * 60,
-        tokens=limits.tokens,
-        money=limits.money,
-    )
     return Setup(
         topology=topology,
         actors=build_actors(topology, services),
@@ -81,4 +63,39 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         seed=run.seed,
         about=about(choice, budget),
         close=close,
+    )
+
+
+def _asked_for(run_file: Path, arguments: dict[str, JsonValue]) -> Inputs:
+    """What the run file says, with what was asked for beside it."""
+    answers = arguments.get("answers") or {}
+    assert isinstance(answers, dict)
+    inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
+    settings = ("planner", "human", "model", "seed")
+    changes = {name: arguments[name] for name in settings if arguments.get(name) is not None}
+    return inputs._replace(run=inputs.run.model_copy(update=changes))
+
+
+def services_of(view: View, bench: Workbench, models: Models) -> dict[str, object]:
+    """What the constructors of actors and planners are filled from, by name."""
+    return {
+        "view": view,
+        "workbench": bench,
+        "run_spec": bench.run,
+        "repository_root": bench.repository,
+        "sandbox": bench.sandbox,
+        "harness": bench.harness,
+        "models": models,
+        "seed": bench.run.seed,
+    }
+
+
+def _budget(run: Run) -> Budget:
+    limits = run.budget
+    return Budget(
+        steps=limits.steps,
+        attempts=limits.attempts,
+        seconds=limits.minutes * 60,
+        tokens=limits.tokens,
+        money=limits.money,
     )

@@ -67,6 +67,13 @@ class AggregateFault(NamedTuple):
 
 def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
     """Parameters that the function does not take, and those that it lacks."""
+    yield from _faults_of_column(aggregate)
+    yield from _superfluous(aggregate)
+    yield from _lacking(aggregate)
+
+
+def _faults_of_column(aggregate: Aggregate) -> Iterator[AggregateFault]:
+    """`of` where there is none to take, and none where one is needed."""
     function, rule = aggregate.function, _RULES[aggregate.function]
     takes_of = rule.of != "none"
     is_spread_share = function == "share" and aggregate.categories is not None
@@ -86,6 +93,10 @@ def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
             "Add the column or expression.",
             function,
         )
+
+
+def _superfluous(aggregate: Aggregate) -> Iterator[AggregateFault]:
+    function = aggregate.function
     given = {
         "order": aggregate.order,
         "k": aggregate.k,
@@ -96,7 +107,7 @@ def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
         "half_life": aggregate.half_life,
     }
     for name, value in given.items():
-        if value is not None and name not in rule.parameters:
+        if value is not None and name not in _RULES[function].parameters:
             users = [other for other, its in _RULES.items() if name in its.parameters]
             yield _fault(
                 name,
@@ -105,6 +116,18 @@ def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
                 "Leave it out, or choose another function.",
                 value,
             )
+    if aggregate.categories is not None and function not in SPREADABLE:
+        yield _fault(
+            "categories",
+            "superfluous-parameter",
+            f"{function!r} cannot be spread over categories; {', '.join(SPREADABLE)} can.",
+            "Leave them out.",
+            function,
+        )
+
+
+def _lacking(aggregate: Aggregate) -> Iterator[AggregateFault]:
+    function = aggregate.function
     needed = _NEEDED.get(function)
     if needed and getattr(aggregate, needed) is None:
         yield _fault("function", "missing-parameter", f"{function!r} needs `{needed}`.", "Add it.", function)
@@ -114,14 +137,6 @@ def parameter_faults(aggregate: Aggregate) -> Iterator[AggregateFault]:
             "weight-or-half-life",
             "'vector_weighted_mean' needs either `weight` or `half_life`.",
             "Give exactly one.",
-            function,
-        )
-    if aggregate.categories is not None and function not in SPREADABLE:
-        yield _fault(
-            "categories",
-            "superfluous-parameter",
-            f"{function!r} cannot be spread over categories; {', '.join(SPREADABLE)} can.",
-            "Leave them out.",
             function,
         )
 

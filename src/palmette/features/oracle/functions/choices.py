@@ -11,7 +11,7 @@ from typing import Any
 from palmette.features.oracle import coercion as c
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, order_key, same, to, unify
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import ATOMIC_TYPES, SparkType
 
 
 @builder("coalesce", "nvl", "ifnull")
@@ -134,18 +134,7 @@ def _cast_to(target: SparkType, arguments: list[Typed], scope: Scope) -> Typed:
     return to(arguments[0], target, scope.zone)
 
 
-for _name in (
-    "boolean",
-    "tinyint",
-    "smallint",
-    "int",
-    "bigint",
-    "float",
-    "double",
-    "string",
-    "date",
-    "timestamp",
-    "binary",
-):
-    FUNCTIONS[_name] = partial(_cast_to, SparkType(_name))
+for _name in ATOMIC_TYPES:
+    if _name != "timestamp_ntz":  # the one type without a function of its name
+        FUNCTIONS[_name] = partial(_cast_to, SparkType(_name))
 FUNCTIONS["decimal"] = partial(_cast_to, SparkType("decimal", 10, 0))
