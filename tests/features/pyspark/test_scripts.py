@@ -131,6 +131,17 @@ def test_an_order_names_a_column_once_and_none_that_rows_are_grouped_by() -> Non
     assert 'orderBy("at")' in text
 
 
+@pytest.mark.parametrize(("default", "coalesced"), [(0, 1), (None, 1), (7, 2)])
+def test_what_no_rows_give_is_said_once(default: int | None, coalesced: int, user_offers: Callable[..., View]) -> None:
+    sql = {"source": "redemptions", "sql": "count(DISTINCT amount)"}
+    count = {"function": "count", "source": "redemptions"}
+    features = [
+        {"name": "amounts", "dtype": "bigint", "default": default, "expression": sql},
+        {"name": "all", "dtype": "bigint", "aggregate": count},
+    ]
+    assert script(user_offers(features=features)).count("F.coalesce(") == coalesced + 1
+
+
 def test_tables_may_be_parameters_of_build() -> None:
     functions = tuple(
         shape

@@ -136,14 +136,14 @@ def typed_literal(value: object, kind: SparkType) -> str:
 
 def computed_code(view: View, feature: ViewFeature) -> Code:
     """The joined column; for an SQL aggregate with a value over no rows, that value where nothing was joined."""
-    if isinstance(feature.computation, Expression):
-        empty, text = empty_value(feature.computation.sql), quoted(feature.name)
-        if empty is not None and never_null(feature.computation.sql):
-            return Code(f"F.coalesce({text}, F.lit({empty}))")
-        if empty is not None:
-            marker = quoted(presence_column(feature))
-            return Code(f"F.when(F.col({marker}), F.col({text})).otherwise({translate(empty).text})")
     found = Code(f"F.col({quoted(feature.name)})", column=feature.name)
+    if isinstance(feature.computation, Expression):
+        empty = empty_value(feature.computation.sql)
+        if empty is not None and not never_null(feature.computation.sql):
+            marker = quoted(presence_column(feature))
+            return Code(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty).text})")
+        if empty is not None and empty != str(feature.default):
+            return Code(f"F.coalesce({quoted(feature.name)}, F.lit({empty}))")
     if (
         isinstance(feature.computation, Lookup)
         and _may_lack_cutoff(view)
