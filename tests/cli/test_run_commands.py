@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from palmette.cli import COMMANDS, main
 
+CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/mistakes.yaml").read_text("utf-8"))
 OWN = Path(__file__).parents[2] / "examples/own_actor"
 
 
@@ -124,3 +127,24 @@ def test_help_is_quick_and_lists_what_is_there() -> None:
     assert time.monotonic() - begun < 5
     assert "pydantic" not in found.stderr, "help imports nothing heavy"
     assert {"run", "runs", "show", "resume", "topology"} <= set(found.stdout.split()) & set(COMMANDS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["type"])
+def test_mistakes_are_one_message_and_leave_nothing(
+    case: dict[str, Any], capsys: pytest.CaptureFixture[str], runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = str(OWN / "digest.yaml")
+    if "runs" in case:
+        monkeypatch.setenv("PALMETTE_RUNS", case["runs"].replace("DIGEST", digest))
+    status, out, err = call(capsys, *case["type"].replace("DIGEST", digest).split())
+    assert status == case["status"] and not out
+    assert case["says"] in err and "Traceback" not in err
+    assert not runs.exists()
+
+
+def test_a_failed_actor_s_workspace_is_named(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
+    run(capsys)
+    (folder,) = runs.iterdir()
+    assert [path.name for path in (folder / "work").iterdir()] == ["001-write_digest"]
+    _, out, _ = call(capsys, "show", "latest")
+    assert "what it worked on is in" in out and "work/001-write_digest" in out

@@ -322,3 +322,18 @@ def test_a_verdict_with_tolerated_violations_still_passes(tmp_path: Path) -> Non
     result = run_topology(chain(Tolerant("a", strict=True)), tmp_path / "run")
     verdict = result.state.actor("a").verdict
     assert result.status == "finished" and verdict and verdict.violations[0].code == "meh"
+
+
+class Littering(Toy):
+    """Leaves a file in its workspace, and fails at first."""
+
+    def run(self, input: Any, context: Context) -> Attempt[Any]:
+        (context.workspace / "left.txt").write_text("left", encoding="utf-8")
+        return super().run(input, context)
+
+
+def test_workspaces_are_kept_only_where_something_failed(tmp_path: Path) -> None:
+    toys = [Littering("a"), Littering("b", ["a"], faulty=True), Toy("c", ["b"], strict=True)]
+    result = run_topology(chain(*toys), tmp_path / "run")
+    assert result.status == "finished"
+    assert [path.name for path in (tmp_path / "run/work").iterdir()] == ["001-c"]

@@ -56,6 +56,8 @@ def check(  # noqa: PLR0913 - one parameter per option
     for file in (script, *([tests] if tests else [])):
         if not file.is_file():
             raise UserError(f"{str(file)!r} is not a file.", "Give the path of a Python file.", code="no-such-file")
+    if root and not root.is_dir():
+        raise UserError(f"{str(root)!r} is not a folder.", "Give the folder of the package.", code="no-such-folder")
     view = load_view(fsc, dfr)
     chosen = choose(registered(), only, skip)
     name = find_entry(script.read_text(encoding="utf-8"), view.tables, name=entry, file=script.name)
@@ -86,7 +88,7 @@ def choose(checks: Sequence[Check], only: Sequence[str], skip: Sequence[str]) ->
         if name not in known:
             hint = nearest(name, known)
             raise UserError(
-                f"There is no check {name!r}{f'; did you mean {hint!r}?' if hint else ''}.",
+                f"There is no check {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
                 f"The checks are {', '.join(known)}.",
                 code="no-such-check",
             )

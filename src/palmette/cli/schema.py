@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from palmette.cli.screen import write_output
 from palmette.features.spec.schemas import FORMATS, schema_of
 
 
@@ -22,5 +23,5 @@ def schema(name: str, output: Path | None) -> None:
     if output is None:
         click.echo(text)
     else:
-        output.write_text(f"{text}\n", encoding="utf-8")
-        click.echo(f"Wrote {output}.")
+        write_output(output, f"{text}\n")
+        click.echo(f"Wrote {output}.", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
+from palmette.engine.invocation import workspace_name
 from palmette.engine.runs import RunSummary, summarise
 
 
@@ -26,13 +28,19 @@ class Step:
     note: str = ""
     """The instruction or the question, if there was one."""
     violations: list[Violation] = field(default_factory=list)
+    workspace: str = ""
+    """Below the run's `work`, where there is one."""
 
 
 def steps_of(entries: Iterable[Entry]) -> list[Step]:
     """The steps of a run, in order."""
     steps: list[Step] = []
+    invocations: Counter[str] = Counter()
     for entry in entries:
         event = entry.event
+        if isinstance(event, e.InvocationStarted) and steps:
+            invocations[event.actor] += 1
+            steps[-1].workspace = workspace_name(invocations[event.actor], event.actor)
         if isinstance(event, e.Decided | e.DecisionRefused):
             steps.append(_decided(len(steps) + 1, event))
         elif steps:
@@ -101,7 +109,7 @@ def show(run: str, evidence: bool, as_json: bool) -> None:
             for step in steps
         ],
     )
-    _print_violations(steps, evidence)
+    _print_violations(steps, evidence, folder / "work")
     click.echo()
     print_table(
         ("artefact", "version", "made by", "where"),
@@ -112,7 +120,7 @@ def show(run: str, evidence: bool, as_json: bool) -> None:
     )
 
 
-def _print_violations(steps: list[Step], evidence: bool) -> None:
+def _print_violations(steps: list[Step], evidence: bool, work: Path) -> None:
     failing = [step for step in steps if step.violations]
     if failing:
         click.echo("\nfailed attempts")
@@ -121,6 +129,8 @@ def _print_violations(steps: list[Step], evidence: bool) -> None:
             click.echo(f"  step {step.number}, {step.actor}: {violation.message} [{violation.code}]")
             if evidence and violation.evidence:
                 click.echo("\n".join(f"      {line}" for line in violation.evidence.splitlines()))
+        if step.workspace and (work / step.workspace).is_dir():
+            click.echo(f"  what it worked on is in {near(work / step.workspace)}")
 
 
 def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSummary) -> dict[str, object]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import json_option, print_json
+from palmette.cli.screen import json_option, print_json, write_output
 from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
 
@@ -16,7 +16,7 @@ def topology() -> None:
     """Check or draw a topology file."""
 
 
-@topology.command()
+@topology.command(short_help="Say everything that is wrong with a topology.")
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def check(file: Path, as_json: bool) -> None:
@@ -41,5 +41,5 @@ def draw_command(file: Path, form: Form, output: Path | None) -> None:
     if output is None:
         click.echo(picture, nl=False)
     else:
-        output.write_text(picture, "utf-8")
+        write_output(output, picture)
         click.echo(f"Drawn in {output}.", err=True)

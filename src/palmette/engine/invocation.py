@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import time
 import traceback
 from collections.abc import Mapping
@@ -67,6 +69,11 @@ class _Outcome:
         )
 
 
+def workspace_name(invocation: int, actor: str) -> str:
+    """Of the folder below `work` that an invocation of an actor has to itself."""
+    return f"{invocation:03d}-{actor}"
+
+
 class Invoker:
     """Runs actors for the executor."""
 
@@ -114,6 +121,17 @@ class Invoker:
                 )
             )
             self._store.publish(artefact, outcome.output)
+            self._clear(name)
+
+    def _clear(self, name: str) -> None:
+        """Takes the workspaces of an invocation away: what an actor left there is of use only where it failed."""
+        mine = re.compile(rf"{re.escape(self._workspace(name))}(-\d+)?")
+        for folder in self._work.iterdir() if self._work.is_dir() else ():
+            if mine.fullmatch(folder.name):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _workspace(self, name: str) -> str:
+        return workspace_name(self._recorder.state.actor(name).invocations, name)
 
     def recheck(self, name: str, value: JsonValue) -> Verdict:
         """The actor's criterion on an edited output."""
@@ -288,7 +306,7 @@ class Invoker:
     ) -> Context:
         state = self._recorder.state
         item = "" if task is None or task.item is None else f"-{task.item}"
-        workspace = self._work / f"{state.actor(name).invocations:03d}-{name}{item}"
+        workspace = self._work / f"{self._workspace(name)}{item}"
         workspace.mkdir(parents=True, exist_ok=True)
         order = task.order if task else Instruction("")
         return Context(

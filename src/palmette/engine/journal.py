@@ -18,7 +18,7 @@ from types import TracebackType
 from pydantic import ValidationError
 
 from palmette.engine.events import EVENT, Entry, Event
-from palmette.errors import RunError
+from palmette.errors import MachineError, RunError
 
 SCHEMA = 2
 """Version of the journal's format, kept in the file as `user_version`."""
@@ -42,12 +42,24 @@ NAME = "journal.sqlite"
 LOCK = "run.lock"
 
 
+def unwritable(folder: Path, reason: str | None) -> MachineError:
+    """A run has nowhere to be kept."""
+    return MachineError(
+        f"No run can be kept in {str(folder)!r}: {reason or 'it cannot be written'}.",
+        "Set PALMETTE_RUNS to a folder that you may write to.",
+        code="unwritable-runs",
+    )
+
+
 class Journal:
     """The journal of a run folder, open for writing by exactly one process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error.strerror) from error
         self._lock_file = _lock(folder)
         self._guard = threading.Lock()
         self._connection = sqlite3.connect(folder / NAME, isolation_level=None, timeout=10, check_same_thread=False)

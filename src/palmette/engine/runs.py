@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from palmette.engine.desk import Desk
-from palmette.engine.journal import NAME, is_running, read_journal
+from palmette.engine.journal import NAME, is_running, read_journal, unwritable
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState, fold
 from palmette.engine.topology import Topology
@@ -26,7 +26,14 @@ def runs_folder() -> Path:
 
 
 def new_run_folder(what: str) -> Path:
-    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-features-3f2a`."""
+    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-features-3f2a`.
+
+    Raises:
+        MachineError: there is no place for it.
+    """
+    there = next(place for place in (runs_folder(), *runs_folder().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise unwritable(runs_folder(), "" if there.is_dir() else f"{str(there)!r} is a file")
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     return runs_folder() / f"{stamp}-{what}-{secrets.token_hex(2)}"
 

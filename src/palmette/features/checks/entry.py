@@ -31,7 +31,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
         if name not in functions:
             hint = nearest(name, functions)
             raise UserError(
-                f"{file} has no function {name!r}{f'; did you mean {hint!r}?' if hint else ''}.",
+                f"{file} has no function {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
                 f"It has {_listed(functions)}.",
                 code="no-entry",
             )
@@ -41,7 +41,11 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
     if len(fitting) == 1 or usual:
         return (usual or fitting)[0]
     found = (
-        f"{_listed(fitting)} could all be it" if fitting else f"none of {_listed(functions)} takes the view's tables"
+        f"{_listed(fitting)} could all be it"
+        if fitting
+        else f"none of {_listed(functions)} takes the view's tables"
+        if functions
+        else "it defines no function"
     )
     raise UserError(
         f"Which function of {file} builds the features is not clear: {found}.",
