@@ -10,6 +10,7 @@ from typing import Any
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Entity, Expression
 from palmette.features.spec.run import Destination, Run
+from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, View, ViewFeature
 
 NAME = "name:"
@@ -143,57 +144,52 @@ def _output(view: View, destination: Destination, location: tuple[Fact, ...]) ->
     )
 
 
+_SOURCES = (
+    "sources",
+    "inputs",
+    "input_tables",
+    "source_tables",
+    "tables",
+    "datasets",
+    "input_datasets",
+    "dependencies",
+    "upstream",
+    "reads",
+    "source_paths",
+    "input_paths",
+)
+_FEATURES = (
+    "features",
+    "feature_columns",
+    "feature_definitions",
+    "feature_list",
+    "columns",
+    "outputs",
+    "output_columns",
+    "schema",
+    "fields",
+)
+
+
 def _collections(view: View, paths: Mapping[str, str]) -> tuple[Collection, ...]:
+    sources = {name: _source(view, table, paths.get(name)) for name, table in view.tables.items()}
+    features = {feature.name: _feature(feature) for feature in view.features if not feature.internal}
+    entities = {entity.name: _entity(view, entity) for entity in view.spec.entities}
+    keys = {name: _key(name, kind) for name, kind in view.grain.items()}
     return (
-        Collection(
-            (
-                "sources",
-                "inputs",
-                "input_tables",
-                "source_tables",
-                "tables",
-                "datasets",
-                "input_datasets",
-                "dependencies",
-                "upstream",
-                "reads",
-                "source_paths",
-                "input_paths",
-            ),
-            {name: _source(view, table, paths.get(name)) for name, table in view.tables.items()},
-            ("location", "name"),
-        ),
-        Collection(
-            (
-                "features",
-                "feature_columns",
-                "feature_definitions",
-                "feature_list",
-                "columns",
-                "outputs",
-                "output_columns",
-                "schema",
-                "fields",
-            ),
-            {feature.name: _feature(feature) for feature in view.features if not feature.internal},
-            ("dtype",),
-        ),
-        Collection(
-            ("entities", "entity"), {entity.name: _entity(view, entity) for entity in view.spec.entities}, ("keys",)
-        ),
-        Collection(
-            ("keys", "grain", "join_keys", "entity_keys"),
-            {
-                key: Record(
-                    ("key",),
-                    (
-                        Fact(key, ("name", "key", "column")),
-                        Fact(str(kind), ("dtype", "data_type", "value_type"), ("type",)),
-                    ),
-                )
-                for key, kind in view.grain.items()
-            },
-            ("dtype",),
+        Collection(_SOURCES, sources, ("location", "name")),
+        Collection(_FEATURES, features, ("dtype",)),
+        Collection(("entities", "entity"), entities, ("keys",)),
+        Collection(("keys", "grain", "join_keys", "entity_keys"), keys, ("dtype",)),
+    )
+
+
+def _key(name: str, kind: SparkType) -> Record:
+    return Record(
+        ("key",),
+        (
+            Fact(name, ("name", "key", "column")),
+            Fact(str(kind), ("dtype", "data_type", "value_type"), ("type",)),
         ),
     )
 
@@ -264,31 +260,7 @@ def _source(view: View, table: Table, path: str | None) -> Record:
             ),
             Fact(table.format if table.path is not None else None, ("format", "file_format"), ("type",)),
             Fact(table.kind, ("kind", "table_kind", "table_type"), ("type",)),
-            Fact(
-                table.event_time,
-                (
-                    "event_time",
-                    "event_timestamp",
-                    "timestamp_column",
-                    "time_column",
-                    "event_time_column",
-                    "timestamp",
-                    "timestamp_field",
-                    "ts",
-                ),
-                ("date_column", "time", "date"),
-            ),
-            Fact(
-                table.available_time,
-                (
-                    "available_time",
-                    "availability_time",
-                    "ingestion_time",
-                    "available_at",
-                    "created_timestamp",
-                ),
-                ("load_time", "arrival_time"),
-            ),
+            *_times(table),
             Fact(
                 list(table.keys),
                 ("keys", "primary_key", "key_columns", "join_keys"),
@@ -305,6 +277,30 @@ def _source(view: View, table: Table, path: str | None) -> Record:
                 _longest(view, {source.name for source in used}),
                 ("lookback", "lookback_days", "window", "window_days"),
             ),
+        ),
+    )
+
+
+def _times(table: Table) -> tuple[Fact, Fact]:
+    return (
+        Fact(
+            table.event_time,
+            (
+                "event_time",
+                "event_timestamp",
+                "timestamp_column",
+                "time_column",
+                "event_time_column",
+                "timestamp",
+                "timestamp_field",
+                "ts",
+            ),
+            ("date_column", "time", "date"),
+        ),
+        Fact(
+            table.available_time,
+            ("available_time", "availability_time", "ingestion_time", "available_at", "created_timestamp"),
+            ("load_time", "arrival_time"),
         ),
     )
 
