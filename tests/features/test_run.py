@@ -26,47 +26,49 @@ def invoked(folder: Path) -> list[str]:
     return [entry.event.actor for entry in read_journal(folder) if isinstance(entry.event, e.InvocationStarted)]
 
 
+SPEC = {
+    "fsc": 1,
+    "feature_view": "offer_reach",
+    "entities": [{"name": "offer", "keys": ["offer_id"]}],
+    "features": [
+        {
+            "name": "redemptions_7d",
+            "dtype": "bigint",
+            "nullable": False,
+            "default": 0,
+            "words": "number of redemptions of the offer in the last 7 days",
+        },
+        {
+            "name": "amount_28d",
+            "dtype": "decimal(18,2)",
+            "aggregate": {"function": "sum", "source": "redemptions", "of": "amount", "window": "28d"},
+        },
+    ],
+}
+RUN = {
+    "run": 1,
+    "fsc": "../specs/offer_reach.yaml",
+    "dfr": "../registry.yaml",
+    "repository": {
+        "path": "../repository",
+        "base": "main",
+        "config_class": "offers.config:FeatureViewConfig",
+        "test_command": "python -m pytest -q tests/features/test_offer_reach.py",
+    },
+    "interval": {"as_of": "2025-03-31T00:00:00Z"},
+    "output": {"path": "../lake/offer_reach"},
+    "topology": "topology.yaml",
+}
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory, warm_spark: object) -> Path:
     """The prepared example, with a small view of its own."""
     from prepare import prepare
 
     folder = prepare(tmp_path_factory.mktemp("offers"))
-    spec = {
-        "fsc": 1,
-        "feature_view": "offer_reach",
-        "entities": [{"name": "offer", "keys": ["offer_id"]}],
-        "features": [
-            {
-                "name": "redemptions_7d",
-                "dtype": "bigint",
-                "nullable": False,
-                "default": 0,
-                "words": "number of redemptions of the offer in the last 7 days",
-            },
-            {
-                "name": "amount_28d",
-                "dtype": "decimal(18,2)",
-                "aggregate": {"function": "sum", "source": "redemptions", "of": "amount", "window": "28d"},
-            },
-        ],
-    }
-    run = {
-        "run": 1,
-        "fsc": "../specs/offer_reach.yaml",
-        "dfr": "../registry.yaml",
-        "repository": {
-            "path": "../repository",
-            "base": "main",
-            "config_class": "offers.config:FeatureViewConfig",
-            "test_command": "python -m pytest -q tests/features/test_offer_reach.py",
-        },
-        "interval": {"as_of": "2025-03-31T00:00:00Z"},
-        "output": {"path": "../lake/offer_reach"},
-        "topology": "topology.yaml",
-    }
-    (folder / "specs/offer_reach.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
-    (folder / "runs/offer_reach.yaml").write_text(yaml.safe_dump(run, sort_keys=False))
+    (folder / "specs/offer_reach.yaml").write_text(yaml.safe_dump(SPEC, sort_keys=False))
+    (folder / "runs/offer_reach.yaml").write_text(yaml.safe_dump(RUN, sort_keys=False))
     topology = yaml.safe_load((Path(palmette.__file__).parent / "features/topology.yaml").read_text())
     topology["actors"]["testcase_generator"]["use"] = "forgetful:ForgetfulGenerator"
     (folder / "runs/topology.yaml").write_text(yaml.safe_dump(topology, sort_keys=False))

@@ -72,10 +72,7 @@ def view() -> View:
         fsc=1,
         feature_view="activity",
         entities=(Entity(name="customer", keys=("customer_id",)),),
-        features=tuple(
-            Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation)
-            for f in features
-        ),
+        features=tuple(Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation) for f in features),
     )
     source = ViewSource("orders", ORDERS, (), (), schema(ORDERS), schema(ORDERS), None)
     return View(
