@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from palmette.features.oracle import differences, expected
 from palmette.features.oracle.compare import alike
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import View
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 VIEW = load_view(OFFERS / "specs" / "user_offer_redemptions.yaml", OFFERS / "registry.yaml")
@@ -49,3 +52,24 @@ def test_a_column_of_another_type_or_place_is_a_difference() -> None:
     retyped = Frame({**OUTPUT.schema, name: SparkType("int")}, OUTPUT.rows)
     assert [each.column for each in differences(OUTPUT, retyped, VIEW)] == [name]
     assert differences(OUTPUT, Frame.of(dict(reversed(OUTPUT.schema.items())), OUTPUT.rows), VIEW)
+
+
+@pytest.mark.parametrize(("amounts", "tenths", "same"), [
+    ((0.1, 0.2, 0.3), 6, True), ((0.1, 0.2, 0.3), 7, True), ((0.1, 0.2, 0.3), 8, False),
+    ((1.0, 2.0, 0.5), 35, True), ((1.0, 2.0, 0.5), 36, False), ((1.0, 2.0, 0.5), 34, False),
+])  # fmt: skip
+def test_what_the_order_of_adding_can_bring_about_is_no_difference(
+    amounts: tuple[float, ...], tenths: int, same: bool, user_offers: Callable[..., View]
+) -> None:
+    """0.1 + 0.2 + 0.3 is 0.6 or 0.6000000000000001, so its tenths, rounded up, are 6 or 7."""
+    total = {"function": "sum", "source": "redemptions", "of": "amount"}
+    view = user_offers(features=[
+        {"name": "total", "dtype": "double", "internal": True, "aggregate": total},
+        {"name": "tenths", "dtype": "bigint", "derive": "ceil(total * 10)"}])  # fmt: skip
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    rows = [{"id": i, "user_id": 1, "amount": each, "redeemed_at": at, "loaded_at": at}
+            for i, each in enumerate(amounts)]  # fmt: skip
+    frames = {"redemptions": Frame.of(view.source("redemptions").table_schema, rows)}
+    right = expected(view, frames, at + timedelta(days=1))
+    actual = right.with_rows([{**right.rows[0], "tenths": tenths}])
+    assert (differences(right, actual, view) == ()) is same

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from palmette.features.frame import Frame
@@ -14,6 +14,8 @@ class Expected(Frame):
 
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Feature to the reason why the oracle has no answer for it; internal features too."""
+    nudged: Callable[[], tuple[Frame, ...]] = field(default=tuple, compare=False, repr=False)
+    """The rows, in the same order, as they might be if sums of doubles came out another way in their last digits."""
 
     def judged(self, other: Frame) -> Frame:
         """The columns of another output that the oracle has an answer for."""

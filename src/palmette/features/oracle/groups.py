@@ -17,6 +17,7 @@ from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import in_range, to_decimal
 from palmette.features.oracle.coercion import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.sums import inexact, sum_of
 from palmette.features.oracle.typed import Scope, Typed, order_key, same, to
 from palmette.features.spec.values import SparkType
 
@@ -39,7 +40,7 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
     if kind.name == "decimal":
         wide = c.bounded(kind.precision + 10, kind.scale)
         return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
-    return DOUBLE, math.fsum(values) if values and all(map(math.isfinite, values)) else sum(values) if values else None
+    return DOUBLE, sum_of(values) if values else None
 
 
 def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
@@ -63,7 +64,7 @@ def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) 
         return math.nan
     numbers = [Fraction(value) for value in values]
     middle = sum(numbers) / len(numbers)
-    spread = float(sum((number - middle) ** 2 for number in numbers) / (len(numbers) - sample))
+    spread = inexact(float(sum((number - middle) ** 2 for number in numbers) / (len(numbers) - sample)))
     return spread if square else math.sqrt(spread)
 
 
@@ -219,7 +220,7 @@ def _covariance(pairs: list[tuple[float, float]], sample: bool) -> float | None:
     if len(pairs) < (2 if sample else 1):
         return None
     a, b = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    return math.fsum((x - a) * (y - b) for x, y in pairs) / (len(pairs) - sample)
+    return inexact(math.fsum((x - a) * (y - b) for x, y in pairs) / (len(pairs) - sample))
 
 
 def _correlation(pairs: list[tuple[float, float]]) -> float | None:

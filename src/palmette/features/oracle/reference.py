@@ -6,8 +6,9 @@ cut-off and lies in the window, aggregate. Shares no code with the script writer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -17,11 +18,12 @@ from palmette.features.frame import Frame
 from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast, stored, to_single
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
-from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expected import Expected, skipped_text
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import Flow, literal, pairs, run_steps
+from palmette.features.oracle.sums import NUDGES, nudged
 from palmette.features.oracle.syntax import columns_of
 from palmette.features.oracle.vocabulary import Group, compile_aggregate
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
@@ -42,7 +44,13 @@ def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) ->
         NotCovered: the oracle cannot tell which rows there are, or knows none of the features.
         WouldFail: Spark would raise on these rows too.
     """
-    return Reference(view, frames, as_of).output()
+    return replace(Reference(view, frames, as_of).output(), nudged=lambda: tuple(_nudged(view, frames, as_of)))
+
+
+def _nudged(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Iterator[Frame]:
+    for by in NUDGES:
+        with nudged(by), suppress(NotCovered, WouldFail):
+            yield Reference(view, frames, as_of).output()
 
 
 @dataclass(frozen=True)
