@@ -95,6 +95,20 @@ class Checked:
     tree: exp.Expression | None = None
 
 
+_EXPRESSIONS = (
+    exp.Condition,
+    exp.Paren,
+    exp.Not,
+    exp.Filter,
+    exp.WithinGroup,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+    exp.Star,
+    exp.Any,
+    exp.Interval,
+)
+
+
 @functools.lru_cache(maxsize=4096)
 def parse(text: str) -> ParsedExpression:
     """The expression that `text` is.
@@ -117,19 +131,7 @@ def parse(text: str) -> ParsedExpression:
                 text,
             )
         )
-    if not isinstance(
-        tree,
-        exp.Condition
-        | exp.Paren
-        | exp.Not
-        | exp.Filter
-        | exp.WithinGroup
-        | exp.IgnoreNulls
-        | exp.RespectNulls
-        | exp.Star
-        | exp.Any
-        | exp.Interval,
-    ):
+    if not isinstance(tree, _EXPRESSIONS):
         raise ExpressionError(
             Fault("bad-expression", f"{_cut(text)!r} is not an expression.", "Write one Spark SQL expression.", text)
         )
@@ -162,35 +164,36 @@ def check(
         parsed = parse(text)
     except ExpressionError as error:
         return Checked(None, (), (error.fault,))
-    faults = [*_forbidden(parsed, kind)]
-    for node in parsed.tree.find_all(exp.Column):
-        if node.table:
-            faults.append(
-                Fault(
-                    "qualified-column",
-                    f"{node.sql('spark')!r} has a qualifier.",
-                    "Name the column alone; tables have no aliases here.",
-                    node.sql("spark"),
-                    node.name,
-                )
-            )
-    for name in parsed.columns:
-        if name not in schema and name not in known:
-            faults.append(
-                Fault(
-                    "unknown-column",
-                    f"There is no column {name!r} here.",
-                    f"Columns here: {_listing(schema)}.",
-                    name,
-                    nearest(name, schema),
-                )
-            )
+    faults = [*_forbidden(parsed, kind), *_wrong_columns(parsed, schema, known)]
     typer = Typer(schema)
     result = typer.of(parsed.tree)
     faults += [Fault("illegal-type", message, remedy, text) for message, remedy in typer.faults]
     if not faults:
         faults += _unwanted(text, result, wanted)
     return Checked(result, parsed.columns, tuple(faults), parsed.tree)
+
+
+def _wrong_columns(
+    parsed: ParsedExpression, schema: Mapping[str, SparkType], known: Collection[str]
+) -> Iterator[Fault]:
+    for node in parsed.tree.find_all(exp.Column):
+        if node.table:
+            yield Fault(
+                "qualified-column",
+                f"{node.sql('spark')!r} has a qualifier.",
+                "Name the column alone; tables have no aliases here.",
+                node.sql("spark"),
+                node.name,
+            )
+    for name in parsed.columns:
+        if name not in schema and name not in known:
+            yield Fault(
+                "unknown-column",
+                f"There is no column {name!r} here.",
+                f"Columns here: {_listing(schema)}.",
+                name,
+                nearest(name, schema),
+            )
 
 
 def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
@@ -210,50 +213,13 @@ def _unwanted(text: str, result: SparkType | None, wanted: str) -> Iterator[Faul
 
 def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
     for name in parsed.functions:
-        if name not in functions.known():
-            yield Fault(
-                "unknown-function",
-                f"Spark has no function {name!r}.",
-                "Use a built-in function of Spark SQL.",
-                name,
-                nearest(name, functions.known()),
-            )
-        elif name in functions.names("non_deterministic"):
-            yield Fault(
-                "non-deterministic",
-                f"{name!r} gives another value at every run.",
-                "Use `as_of` in a derivation, or columns of the data.",
-                name,
-            )
-        elif name in functions.names("generators"):
-            yield Fault("illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name)
-        elif name in functions.names("outside_the_data"):
-            yield Fault("illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name)
-        elif kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
-            yield Fault(
-                "aggregate-not-allowed",
-                f"{name!r} aggregates rows; here is one row at a time.",
-                "Use an aggregate feature.",
-                name,
-            )
-        elif kind == "aggregate" and name in functions.names("order_dependent"):
-            yield Fault(
-                "order-dependent",
-                f"{name!r} depends on the order in which rows arrive.",
-                "Use the functions `first`, `last` or `collect`, which have an order, or max_by and min_by.",
-                name,
-            )
-    if parsed.has_window:
+        fault = _forbidden_function(name, kind, parsed)
+        if fault is not None:
+            yield fault
+    if parsed.has_window or any(name in functions.names("window_only") for name in parsed.functions):
         yield Fault(
             "window-not-allowed",
-            "Window functions (OVER) are not allowed in expressions.",
-            "Use a `previous`, `gap` or `session` step.",
-            parsed.text,
-        )
-    elif any(name in functions.names("window_only") for name in parsed.functions):
-        yield Fault(
-            "window-not-allowed",
-            "Window functions are not allowed in expressions.",
+            f"Window functions {'(OVER) ' * parsed.has_window}are not allowed in expressions.",
             "Use a `previous`, `gap` or `session` step.",
             parsed.text,
         )
@@ -266,6 +232,40 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
         )
     if kind == "aggregate" and not parsed.has_window:
         yield from _outside_aggregates(parsed)
+
+
+def _forbidden_function(name: str, kind: str, parsed: ParsedExpression) -> Fault | None:
+    if name not in functions.known():
+        near = nearest(name, functions.known())
+        return Fault(
+            "unknown-function", f"Spark has no function {name!r}.", "Use a built-in function of Spark SQL.", name, near
+        )
+    if name in functions.names("non_deterministic"):
+        return Fault(
+            "non-deterministic",
+            f"{name!r} gives another value at every run.",
+            "Use `as_of` in a derivation, or columns of the data.",
+            name,
+        )
+    if name in functions.names("generators"):
+        return Fault("illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name)
+    if name in functions.names("outside_the_data"):
+        return Fault("illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name)
+    if kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
+        return Fault(
+            "aggregate-not-allowed",
+            f"{name!r} aggregates rows; here is one row at a time.",
+            "Use an aggregate feature.",
+            name,
+        )
+    if kind == "aggregate" and name in functions.names("order_dependent"):
+        return Fault(
+            "order-dependent",
+            f"{name!r} depends on the order in which rows arrive.",
+            "Use the functions `first`, `last` or `collect`, which have an order, or max_by and min_by.",
+            name,
+        )
+    return None
 
 
 def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Fault]:
