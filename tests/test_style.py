@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -71,6 +72,21 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def test_sizes(file: Path) -> None:
     too_large = [str(size) for size in sizes(file) if size.value > size.bound.most]
     assert not too_large, "\n".join(too_large)
+
+
+EXEMPTION = re.compile(r"#\s*(?:ruff: )?(?:noqa|type: ignore)\b")
+REASONED = re.compile(
+    r"# (?:ruff: )?noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)* - \S|# type: ignore\[[a-z, -]+\]  # \S"
+)
+
+
+@pytest.mark.parametrize("file", python_files(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_an_exemption_from_the_rules_names_the_rule_and_the_reason(file: Path) -> None:
+    """`# noqa: RULE - reason`, `# type: ignore[rule]  # reason`; ruff and mypy report those that nothing needs."""
+    with tokenize.open(file) as lines:
+        comments = [token for token in tokenize.generate_tokens(lines.readline) if token.type == tokenize.COMMENT]
+    bare = [f"{file.name}:{token.start[0]} {token.string}" for token in comments if EXEMPTION.search(token.string)]
+    assert not [line for line in bare if not REASONED.search(line)]
 
 
 def test_modules_beside_tests_have_names_of_their_own() -> None:

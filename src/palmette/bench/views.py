@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from palmette.engine.actor import TextFile
-from palmette.features.actors.testcase_coder.offline import test_file
+from palmette.features.actors.testcase_coder.offline import file_of_tests
 from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, TestCases, Utilities
 from palmette.features.pyspark import write_script
@@ -94,4 +94,4 @@ def spark():
 def tests_of(view: View) -> str:
     """The text of the tests that the test writer makes for the view, without having seen a script."""
     cases = TestCases(cases=tuple(Suite(view).cases([])))
-    return test_file(view, cases, CONVENTIONS, view.name)
+    return file_of_tests(view, cases, CONVENTIONS, view.name)

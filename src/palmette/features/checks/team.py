@@ -17,6 +17,8 @@ from palmette.features.checks.tests import FAILED
 from palmette.sandbox import ExecutionResult, Limits, Sandbox
 
 _REPORT = "junit.xml"
+NOTHING_COLLECTED = 5
+"""Exit code of pytest where there are no tests."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class TeamSuiteCheck:
 
     def check(self, subject: Subject) -> Outcome:
         report = self.scratch.resolve() / _REPORT
+        report.unlink(missing_ok=True)  # what an earlier attempt has left proves nothing
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
         if argv[0] in ("python", "python3"):
             argv[0] = sys.executable
@@ -52,13 +55,16 @@ class TeamSuiteCheck:
         counted = _read(report)
         if counted is not None and counted.failed:
             return Outcome(tuple(_violation(name, trace, subject) for name, trace in counted.failed.items()))
-        if not result.ok:
-            message = f"The team's test suite ends with {_how(result)}."
+        if counted == _NOTHING and result.exit_code == NOTHING_COLLECTED:
+            return Outcome(skipped="the team has no tests")
+        without_record = counted is None and "pytest" in {Path(word).name for word in argv}
+        if not result.ok or without_record:
+            message = f"The team's test suite ends with {_how(result)}{' and no record of a test' * without_record}."
             return Outcome((_violation("", result.stdout[-EVIDENCE:] + result.stderr[-500:], subject, message),))
         if counted is None:
             return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
         if not counted.passed:
-            return Outcome(skipped="the team has no tests")
+            return Outcome(skipped="no test of the team was run")
         return Outcome(detail=f"{counted.passed} tests pass, {counted.skipped} skipped")
 
 
@@ -67,6 +73,9 @@ class _Counted:
     passed: int
     skipped: int
     failed: Mapping[str, str]
+
+
+_NOTHING = _Counted(0, 0, {})
 
 
 def _read(report: Path) -> _Counted | None:

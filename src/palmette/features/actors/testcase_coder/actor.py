@@ -14,7 +14,7 @@ from palmette.engine.actor import (
     Verdict,
     Violation,
 )
-from palmette.features.actors.testcase_coder.offline import test_file
+from palmette.features.actors.testcase_coder.offline import file_of_tests
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.artefacts import Template, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
@@ -49,7 +49,7 @@ class TestcaseCoder(BaseActor):
     def run(self, input: Inputs, context: Context) -> Attempt[Tests]:
         conventions = input.template.conventions
         path = conventions.test_path.replace("{view}", self.view.name)
-        text = test_file(self.view, input.cases, conventions, module_of(input.template, self.view))
+        text = file_of_tests(self.view, input.cases, conventions, module_of(input.template, self.view))
         return Attempt(Tests(file=self.workbench.formatted(TextFile(path=path, text=text), conventions)))
 
     def check(self, input: Inputs, output: Tests, context: Context) -> Verdict:

@@ -11,14 +11,11 @@ from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import Schema, View
 
 
-def test_file(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
+def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
     """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions, entry) for case in cases.cases]
     return "\n\n\n".join([_head(view, module, entry), _schemas(view), _FRAMES, *tests]) + "\n"
-
-
-test_file.__test__ = False  # type: ignore[attr-defined]
 
 
 def _head(view: View, module: str, entry: str) -> str:
