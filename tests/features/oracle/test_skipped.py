@@ -121,3 +121,31 @@ def test_test_cases_expect_nothing_of_it(user_offers: Make) -> None:
     verdict = actor.check(inputs, cases, context)
     assert verdict.violations == ()
     assert verdict.measurements[0].detail.endswith("no expectations from the oracle for skew, doubled")
+
+
+def test_a_column_that_a_step_cannot_compute_takes_only_its_users_along(user_offers: Make) -> None:
+    steps = [{"compute": {"sound": "soundex(cast(amount AS string))", "twice": "amount * 2"}}]
+    loud = {"function": "count_distinct", "source": "redemptions", "of": "sound"}
+    where = {"function": "count", "source": "redemptions", "where": "sound = 'A'"}
+    twice = {"function": "sum", "source": "redemptions", "of": "twice"}
+    view = user_offers(
+        sources=[{"name": "redemptions", "steps": steps}],
+        features=[
+            {"name": "sounds", "dtype": "bigint", "aggregate": loud},
+            {"name": "a_sounds", "dtype": "bigint", "aggregate": where},
+            {"name": "twice", "dtype": "double", "aggregate": twice},
+        ],
+    )
+    scenario = scenarios(view)[0]
+    found = expected(view, scenario.frames, scenario.as_of)
+    assert dict(found.skipped) == dict.fromkeys(["sounds", "a_sounds"], "the function soundex")
+    assert {row["twice"] for row in found.rows} - {None}
+
+
+def test_a_step_that_decides_about_rows_or_times_must_be_covered(user_offers: Make) -> None:
+    for step in ({"filter": "soundex(cast(amount AS string)) = 'A'"}, {"compute": {"user_id": "hash(user_id)"}}):
+        source = {"name": "redemptions", "steps": [step]}
+        with pytest.raises(NotCovered):
+            found = user_offers(sources=[source], features=[{**COUNT, "dtype": "bigint"}])
+            scenario = scenarios(found)[0]
+            expected(found, scenario.frames, scenario.as_of)

@@ -21,7 +21,7 @@ from palmette.features.oracle.casts import cast, in_range
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import like
 from palmette.features.oracle.syntax import interval, literal, parse, spark_type_of
-from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, constant, order_key, same, to, unify
+from palmette.features.oracle.typed import FUNCTIONS, Held, Scope, Typed, constant, order_key, same, to, unify
 from palmette.features.spec.values import SparkType
 
 
@@ -57,7 +57,9 @@ def _column(node: Any, scope: Scope) -> Typed:
         (column for column in scope.schema if column.lower() == name.lower()), None
     )
     if found is None or scope.groups:
-        raise NotCovered(f"the column {name!r} " + ("outside an aggregate" if found else "that does not exist"))
+        lost = scope.schema.lost.get(name) if isinstance(scope.schema, Held) else None
+        why = "outside an aggregate" if found else "that does not exist"
+        raise NotCovered(lost or f"the column {name!r} {why}")
     return Typed(scope.schema[found], lambda row: row[found])
 
 

@@ -61,8 +61,14 @@ class Known:
     schema: Mapping[str, SparkType]
     times: Times
 
+    def require(self, names: Iterable[str]) -> None:
+        """Raises NotCovered where one of the columns is lost."""
+        for name in names:
+            self.schema[name]
+
     def by(self, names: tuple[str, ...]) -> dict[Key, list[Row]]:
         index: dict[Key, list[Row]] = {}
+        self.require(names)
         for row in self.rows:
             if all(row[name] is not None for name in names):
                 index.setdefault(sort_key(row[name] for name in names), []).append(row)
@@ -124,6 +130,7 @@ class Reference:
             if window is None or self.as_of is None:
                 continue
             known = self.known(source.name, self.as_of)
+            known.require(grain)
             for row in self.within(known.rows, known, window, self.as_of):
                 if all(row[name] is not None for name in grain):
                     found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})

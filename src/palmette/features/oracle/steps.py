@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -13,13 +13,13 @@ from palmette.features.frame import Frame
 from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import MICROSECOND, instant_of
-from palmette.features.oracle.errors import WouldFail
+from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.functions.strings import get_json_object
 from palmette.features.oracle.functions.times import day_parts
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.typed import constant, order_key, same, unify
+from palmette.features.oracle.typed import Held, Typed, constant, order_key, same, unify
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
@@ -44,6 +44,23 @@ class Flow:
     def __post_init__(self) -> None:
         self.times = Times(self.table, self.zone)
 
+    @property
+    def lost(self) -> Mapping[str, str]:
+        return self.schema.lost if isinstance(self.schema, Held) else {}
+
+    def lose(self, names: Collection[str], reason: NotCovered) -> None:
+        """Goes on without columns that have no answer, unless they say which rows there are, or when."""
+        table = self.table
+        vital = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
+        if not names or vital & set(names):
+            raise reason
+        self.schema = Held(self.schema, {**self.lost, **dict.fromkeys(names, str(reason))})
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raises NotCovered where one of the columns is lost."""
+        for name in names:
+            self.schema[name]
+
     def column(self, name: str, kind: SparkType, value: Callable[[Row], Any]) -> None:
         """Adds or replaces a column."""
         self.rows = [{**row, name: value(row)} for row in self.rows]
@@ -53,7 +70,25 @@ class Flow:
 def run_steps(flow: Flow, steps: Sequence[fsc_steps.Step]) -> None:
     """Applies the steps in order; changes `flow`."""
     for step in steps:
-        _STEPS[type(step)](flow, step)
+        lost = flow.lost
+        try:
+            _STEPS[type(step)](flow, step)
+        except NotCovered as reason:
+            flow.lose(_made_by(step), reason)
+            continue
+        lost = {**lost, **flow.lost}
+        flow.schema = Held(flow.schema, {name: why for name, why in lost.items() if name not in flow.schema})
+
+
+def _made_by(step: fsc_steps.Step) -> set[str]:
+    """The columns that a step sets; none for one that decides which rows there are."""
+    match step:
+        case fsc_steps.FilterStep() | fsc_steps.JoinStep():
+            return set()
+        case fsc_steps.ComputeStep():
+            return set(step.compute)
+        case _:
+            return {getattr(step, fsc_steps.step_kind(step) or "").column}
 
 
 def _filter(flow: Flow, step: fsc_steps.FilterStep) -> None:
@@ -62,9 +97,20 @@ def _filter(flow: Flow, step: fsc_steps.FilterStep) -> None:
 
 
 def _compute(flow: Flow, step: fsc_steps.ComputeStep) -> None:
-    compiled = {name: compile_row(text, flow.schema, flow.zone) for name, text in step.compute.items()}
+    compiled: dict[str, Typed] = {}
+    missing: dict[str, NotCovered] = {}
+    for name, text in step.compute.items():
+        try:
+            compiled[name] = compile_row(text, flow.schema, flow.zone)
+        except NotCovered as error:
+            missing[name] = error
     flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
-    flow.schema = {**flow.schema, **{name: item.kind for name, item in compiled.items()}}
+    flow.schema = Held(
+        {**flow.schema, **{name: item.kind for name, item in compiled.items()}},
+        {name: why for name, why in flow.lost.items() if name not in compiled},
+    )
+    for name, reason in missing.items():
+        flow.lose([name], reason)
 
 
 def _replace(flow: Flow, step: fsc_steps.ReplaceStep) -> None:
@@ -263,6 +309,7 @@ def pairs(columns: dict[str, str] | tuple[str, ...]) -> dict[str, str]:
 def _histories(flow: Flow, by: Sequence[str]) -> list[list[int]]:
     """Places of each entity's rows, oldest first: event time, then the table's keys."""
     groups: dict[Any, list[int]] = {}
+    flow.require(by)
     for index, row in enumerate(flow.rows):
         groups.setdefault(sort_key(row[name] for name in by), []).append(index)
 

@@ -33,6 +33,17 @@ class Typed:
         return self.run({})
 
 
+class Held(dict[str, SparkType]):
+    """Columns with their types. Some are lost: a step had no answer for them; asking for one says why."""
+
+    def __init__(self, columns: Mapping[str, SparkType], lost: Mapping[str, str]) -> None:
+        super().__init__({name: kind for name, kind in columns.items() if name not in lost})
+        self.lost = lost
+
+    def __missing__(self, name: str) -> SparkType:
+        raise NotCovered(self.lost.get(name, f"the column {name!r} that does not exist"))
+
+
 @dataclass(frozen=True)
 class Scope:
     """Where an expression stands: the columns it can see and the zone of its days and hours."""

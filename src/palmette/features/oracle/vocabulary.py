@@ -59,6 +59,8 @@ def compile_aggregate(
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
     if aggregate.function == "share" and of is not None:
         of = to(of, c.BOOLEAN, zone)
+    for entry in aggregate.order or ():
+        schema[entry.split()[0]]  # raises where the column is lost
     terms = Terms(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
     return _kind(terms), partial(_FUNCTIONS[aggregate.function], terms)
 
