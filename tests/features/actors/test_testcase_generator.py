@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
+from palmette.features.frame_json import frame_of_unit_test, instant_of
+from palmette.features.oracle import expected
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import View
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 EMPTY = TextFile(path="x", text="")
@@ -76,3 +80,15 @@ def test_the_stand_in_is_a_module_with_the_teams_functions() -> None:
 ])  # fmt: skip
 def test_values_as_source_text(kind: str, value: object, text: str) -> None:
     assert value_text(SparkType.parse(kind), value) == text
+
+
+def test_no_case_expects_what_the_order_of_adding_doubles_decides(user_offers: Callable[..., View]) -> None:
+    total = {"function": "sum", "source": "redemptions", "of": "amount"}
+    view = user_offers(features=[
+        {"name": "total", "dtype": "double", "internal": True, "aggregate": total},
+        {"name": "tenths", "dtype": "bigint", "derive": "ceil(total * 10)"}])  # fmt: skip
+    cases = TestcaseGenerator(view).run(INPUT, CONTEXT).output
+    assert cases is not None
+    for case in cases.cases:
+        right = expected(view, frame_of_unit_test(view, case.given), instant_of(case.as_of or ""))
+        assert all(other.rows == right.rows for other in right.nudged())

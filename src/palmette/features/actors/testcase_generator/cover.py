@@ -61,6 +61,8 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
         right = expected(view, scenario.frames, scenario.as_of)
     except (NotCovered, WouldFail):
         return []
+    names = [feature.name for feature in view.features]
+    chancy = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
     tells = feature_values(view, right)
     for other in others:
         wrong = other.output(scenario.frames, scenario.as_of)
@@ -70,6 +72,8 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
     found = []
     for part in scene.parts:
         own = _entities(studio, part)
+        if own & chancy:
+            continue  # the order of adding doubles decides what is right
         told = frozenset[str]().union(*(what for key, what in tells.items() if key[:-1] in own))
         found.append(Candidate(part, scene.cutoff, told))
     return found
