@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.findings import Findings
-from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.fsc import FeatureSpec, Spine
 from palmette.features.spec.scope import Columns, Scope
 from palmette.features.spec.type_rules import common_type
 from palmette.features.spec.values import SparkType
@@ -38,27 +38,31 @@ def resolve_grain(spec: FeatureSpec, registry: Registry, findings: Findings) -> 
                 )
                 continue
             kind = _key_type(key, spec, registry)
-            if kind is None:
-                known = {column.name for table in registry.tables for column in table.columns}
-                findings.in_spec(
-                    "unknown-key-column",
-                    f"No table of the registry has the key {key!r}.",
-                    "Name a column that the tables have.",
-                    field=field,
-                    value=key,
-                    known=known,
-                )
-            elif kind.name in ("float", "double", "array", "map"):
-                findings.in_spec(
-                    "bad-key-type",
-                    f"The key {key!r} is {kind}, which does not identify an entity reliably.",
-                    "Use a key of another type.",
-                    field=field,
-                    value=key,
-                )
+            _check_key(key, kind, field, registry, findings)
             if kind is not None:
                 grain[key] = kind
     return grain
+
+
+def _check_key(key: str, kind: SparkType | None, field: str, registry: Registry, findings: Findings) -> None:
+    if kind is None:
+        known = {column.name for table in registry.tables for column in table.columns}
+        findings.in_spec(
+            "unknown-key-column",
+            f"No table of the registry has the key {key!r}.",
+            "Name a column that the tables have.",
+            field=field,
+            value=key,
+            known=known,
+        )
+    elif kind.name in ("float", "double", "array", "map"):
+        findings.in_spec(
+            "bad-key-type",
+            f"The key {key!r} is {kind}, which does not identify an entity reliably.",
+            "Use a key of another type.",
+            field=field,
+            value=key,
+        )
 
 
 def _key_type(key: str, spec: FeatureSpec, registry: Registry) -> SparkType | None:
@@ -156,6 +160,10 @@ def resolve_spine(scope: Scope) -> tuple[Table | None, dict[str, SparkType]]:
             )
     if spine.where is not None:
         scope.expression(spine.where, columns, "spine.where", wanted="boolean")
+    return table, _kept(scope, spine, columns)
+
+
+def _kept(scope: Scope, spine: Spine, columns: Columns) -> dict[str, SparkType]:
     kept: dict[str, SparkType] = {}
     for index, name in enumerate(spine.keep):
         field = f"spine.keep[{index}]"
@@ -170,7 +178,7 @@ def resolve_spine(scope: Scope) -> tuple[Table | None, dict[str, SparkType]]:
             )
         elif kind is not None:
             kept[name] = kind
-    return table, kept
+    return kept
 
 
 def output_schema(
@@ -196,13 +204,8 @@ def output_schema(
     for name, kind, internal, field in features:
         twin = folded.get(name.casefold())
         if twin is not None:
-            what = (
-                "is reserved for the cut-off"
-                if twin == AS_OF
-                else f"is taken by {twin!r}"
-                if twin != name
-                else "is taken"
-            )
+            taken = "is taken" if twin == name else f"is taken by {twin!r}"
+            what = "is reserved for the cut-off" if twin == AS_OF else taken
             scope.findings.in_spec(
                 "name-collision", f"The name {name!r} {what}.", "Rename the feature.", field=field, value=name
             )
@@ -210,15 +213,14 @@ def output_schema(
         if not internal:
             schema[name] = kind
     partition = scope.spec.output.partition
-    if partition is not None:
-        if partition.casefold() in folded:
-            scope.findings.in_spec(
-                "name-collision",
-                f"The partition column {partition!r} has the name of another column.",
-                "Rename it.",
-                field="output.partition",
-                value=partition,
-            )
-        else:
-            schema[partition] = SparkType("date")
+    if partition is not None and partition.casefold() in folded:
+        scope.findings.in_spec(
+            "name-collision",
+            f"The partition column {partition!r} has the name of another column.",
+            "Rename it.",
+            field="output.partition",
+            value=partition,
+        )
+    elif partition is not None:
+        schema[partition] = SparkType("date")
     return schema
