@@ -41,6 +41,7 @@ def feature_summary(result: RunResult) -> dict[str, Any]:
         for name, actor in state.actors.items()
     ]
     delivered = result.value("pull_request") if "pull_request" in state.artefacts else None
+    template = result.value("template") if "template" in state.artefacts else {}
     return {
         "run": result.folder.name,
         "folder": str(result.folder),
@@ -51,6 +52,7 @@ def feature_summary(result: RunResult) -> dict[str, Any]:
         "steps": steps,
         "checks": checks,
         "failures": failures,
+        "departures": template.get("conventions", {}).get("departures", []),
         "pull_request": _delivery(result, delivered) if delivered else None,
     }
 
@@ -82,6 +84,8 @@ def print_feature_summary(summary: dict[str, Any]) -> None:
         console.print(f"[red]✗[/] {_plain(violation['message'])} [dim]\\[{violation['code']}][/]")
         if violation["evidence"]:
             console.print(f"[dim]{_plain(violation['evidence'][:1500])}[/]")
+    for departure in summary["departures"]:
+        console.print(f"[yellow]![/] {_plain(departure)}")
     console.print(_closing(summary))
 
 

@@ -66,13 +66,15 @@ class Conventions(Model):
     as_of_option: str = "--as-of"
     docstring_style: str = ""
     """The first lines of a neighbour's module docstring, for tone and required sections."""
-    fixture: str = "spark"
-    """The tests' fixture that gives a SparkSession."""
+    fixture: str = ""
+    """The team's fixture that gives a SparkSession; empty where tests need one of their own."""
     formatter: tuple[str, ...] = ()
     """Command that formats files, e.g. `("ruff", "format")`; empty for none."""
     line_length: int = 100
     rules: tuple[str, ...] = ()
     """Checkable rules found in the README, as written there."""
+    departures: tuple[str, ...] = ()
+    """Where new scripts are unlike their neighbours, as sentences for the reviewer."""
 
 
 class Config(Model):

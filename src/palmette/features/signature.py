@@ -19,6 +19,9 @@ BY_NAME: dict[str, Meaning] = {
     "cfg": "config",
     "conf": "config",
     "settings": "config",
+    "params": "config",
+    "parameters": "config",
+    "options": "config",
     "tables": "tables",
     "sources": "tables",
     "frames": "tables",
@@ -28,6 +31,8 @@ BY_NAME: dict[str, Meaning] = {
     "cut_off": "as_of",
     "asof": "as_of",
     "run_date": "as_of",
+    "day": "as_of",
+    "ds": "as_of",
     "features": "frame",
     "df": "frame",
     "frame": "frame",
@@ -48,6 +53,11 @@ class Bound(NamedTuple):
     """Name of the table, where `meaning` is `table`."""
 
 
+def is_day(parameter: Parameter) -> bool:
+    """Whether a parameter is a cut-off that is a calendar day."""
+    return parameter.annotation.split(".")[-1] == "date"
+
+
 def meaning_of(parameter: Parameter) -> Meaning:
     """What a parameter stands for, by its annotation first and its name second.
 
@@ -59,7 +69,7 @@ def meaning_of(parameter: Parameter) -> Meaning:
         return "tables"
     if annotation.endswith("sparksession"):
         return "spark"
-    if annotation.endswith("datetime"):
+    if annotation.endswith("datetime") or is_day(parameter):
         return "as_of"
     by_name = BY_NAME.get(parameter.name)
     if annotation.endswith("dataframe"):

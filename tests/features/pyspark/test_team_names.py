@@ -38,3 +38,21 @@ def test_functions_use_their_own_parameters(name: str) -> None:
     assert "settings" in used["read"] and "settings" in used["store"] and "cutoff" in used["build"]
     assert not {"config", "as_of"} & (used["read"] | used["build"] | used["store"])
     assert '"as_of"' in source, "the column keeps its name"
+
+
+def test_a_cutoff_that_is_text_is_parsed_first() -> None:
+    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    accessors = {f"source:{table}": f"config['{table}']" for table in view.tables}
+    config = Config(
+        file=TextFile(path="x.yaml", text=""), class_name="", accessors={**accessors, "output": "config['output']"}
+    )
+    text = Parameter(name="day", annotation="str")
+    functions = (*(shape for shape in FUNCTIONS if shape.role != "build"),
+                 FUNCTIONS[1].model_copy(update={"parameters": (TABLES, text)}))
+    source = script(view, CONVENTIONS.model_copy(update={"functions": functions}), config)
+    build = next(node for node in ast.parse(source).body if getattr(node, "name", "") == "build")
+    first = ast.unparse(build.body[1])
+    assert first == "moment = datetime.fromisoformat(day)"
+    uses = [node.id for node in ast.walk(build) if isinstance(node, ast.Name) and node.id in ("day", "moment", "as_of")]
+    assert uses.count("day") == 1 and "as_of" not in uses and uses.count("moment") > 3
+    assert "build(tables, as_of.isoformat())" in source

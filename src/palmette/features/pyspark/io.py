@@ -180,6 +180,8 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
         value = each[bound.table] if bound.table else values.get(bound.meaning)
         if role == "write" and bound.meaning == "table":
             value = "features"
+        if bound.meaning == "as_of" and bound.annotation.startswith("str"):
+            value = "as_of.isoformat()"
         if value is None and bound.name in optional:
             continue
         arguments.append(value or bound.name)

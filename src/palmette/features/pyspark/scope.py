@@ -24,6 +24,7 @@ RESERVED = {
     "datetime",
     "timedelta",
     "timezone",
+    "moment",
     "Path",
     "yaml",
     "config",

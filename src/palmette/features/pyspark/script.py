@@ -127,12 +127,20 @@ class _Build:
         first = first or self._observed()
         joins = self._joins()
         joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
-        return [self._as_named(line) for line in (*self.lines, *self._contract(joined))]
+        parsed, name = self._cutoff()
+        cutoff = re.compile(r"""(?<![\w.\"'`])as_of(?![\w\"'`])""")  # columns of that name keep it
+        return [*parsed, *(cutoff.sub(name, line) for line in (*self.lines, *self._contract(joined)))]
 
-    def _as_named(self, line: str) -> str:
-        """The line with the cut-off by the name that the team's function gives it; columns keep theirs."""
-        name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
-        return re.sub(r"""(?<![\w.\"'`])as_of(?![\w\"'`])""", name, line)
+    def _cutoff(self) -> tuple[list[str], str]:
+        """The cut-off by the name that the team's function gives it, parsed first where it is text."""
+        bound = next((bound for bound in self.parameters if bound.meaning == "as_of"), None)
+        if bound is None or not bound.annotation.startswith("str"):
+            return [], bound.name if bound else "as_of"
+        parsed = [
+            f"moment = datetime.fromisoformat({bound.name})",
+            "moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)",
+        ]
+        return parsed, "moment"
 
     def _table(self, name: str) -> str:
         """The data frame of a table inside `build`."""

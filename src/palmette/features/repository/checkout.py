@@ -94,6 +94,16 @@ class Module:
         )
 
     @cached_property
+    def methods(self) -> tuple[Function, ...]:
+        """Methods of all classes at module level."""
+        return tuple(
+            Function(node, self.name, self.path)
+            for found in self.classes
+            for node in found.body
+            if isinstance(node, ast.FunctionDef)
+        )
+
+    @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
         return tuple(node for node in self.tree.body if isinstance(node, ast.ClassDef))
 

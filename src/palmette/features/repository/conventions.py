@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from palmette.features.repository.checkout import Checkout, dotted_name
 from palmette.features.repository.neighbours import Neighbour, common_functions, find_neighbours, is_frame
 from palmette.features.repository.readme import read_readme
 from palmette.features.repository.tooling import formatting, session_fixture
+from palmette.features.signature import BY_NAME, is_day
 from palmette.features.spec.run import Run
 
 _ORDER: tuple[Role, ...] = ("load", "build", "write", "main")
@@ -61,21 +62,51 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
     script_path = readme.script_path or paths.script or "features/{view}.py"
     options = _options(neighbours)
     style = formatting(checkout)
+    test_path = readme.test_path or paths.test or "tests/test_{view}.py"
     return Conventions(
         package=_package(checkout, script_path.replace("{view}", view_name)),
         script_path=script_path,
-        test_path=readme.test_path or paths.test or "tests/test_{view}.py",
+        test_path=test_path,
         config_path=readme.config_path or paths.config or "configs/{view}.yaml",
-        functions=functions,
+        functions=tuple(map(_with_instant, functions)),
         tables_as=_tables_as(functions),
         config_option=options.config,
         as_of_option=options.as_of,
         docstring_style=_docstring_style(neighbours),
-        fixture=session_fixture(checkout) or "spark",
+        fixture=session_fixture(checkout, test_path),
         formatter=style.command,
         line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
         rules=readme.rules,
+        departures=(*_of_classes(neighbours), *_of_days(functions)),
     )
+
+
+def _with_instant(shape: FunctionShape) -> FunctionShape:
+    """The function with a cut-off that is an instant, where the team's is a day: a day cannot say every cut-off."""
+    return shape.model_copy(
+        update={
+            "parameters": tuple(
+                parameter.model_copy(update={"annotation": "datetime"}) if is_day(parameter) else parameter
+                for parameter in shape.parameters
+            )
+        }
+    )
+
+
+def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
+    for shape in functions:
+        for parameter in filter(is_day, shape.parameters):
+            yield (
+                f"`{shape.name}` takes its cut-off `{parameter.name}` as a `datetime`, and not as a "
+                f"`{parameter.annotation}`, because a day cannot say every cut-off."
+            )
+
+
+def _of_classes(neighbours: Sequence[Neighbour]) -> Iterator[str]:
+    """Scripts are written as functions, also beside classes."""
+    if neighbours and not common_functions(neighbours):
+        example = neighbours[0].module.path
+        yield f"The neighbouring scripts are classes, e.g. in `{example}`; this one is made of functions."
 
 
 def _functions(
@@ -117,7 +148,7 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
         for neighbour in neighbours
         for function in neighbour.module.functions
         for parameter in function.parameters
-        if parameter.name in ("config", "cfg", "conf", "settings") and parameter.annotation
+        if BY_NAME.get(parameter.name) == "config" and parameter.annotation
     )
     return names.most_common(1)[0][0] if names else "dict[str, Any]"
 
@@ -192,7 +223,7 @@ def _options(neighbours: Sequence[Neighbour]) -> _Options:
             for flag in flags:
                 if not flag.startswith("--"):
                     continue
-                if re.search(r"conf|cfg|settings", flag):
+                if re.search(r"conf|cfg|settings|params|options", flag):
                     config[flag] += 1
                 elif re.search(r"as[-_]?of|cut[-_]?off|date|until|day|timestamp", flag):
                     as_of[flag] += 1 + bool(re.search(r"as[-_]?of|cut[-_]?off", flag))

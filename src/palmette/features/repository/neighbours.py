@@ -60,7 +60,8 @@ def _builds_frames(module: Module) -> bool:
     if "pyspark" not in module.text:  # parsing every file of a large repository takes many seconds
         return False
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
-    return uses_spark and any("DataFrame" in returns_of(function) for function in module.functions)
+    functions = (*module.functions, *module.methods)
+    return uses_spark and any("DataFrame" in returns_of(function) for function in functions)
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from palmette.features.repository.checkout import Checkout, called_names, dotted_name
@@ -56,23 +57,25 @@ def _lint_length(checkout: Checkout) -> int | None:
     return None
 
 
-def session_fixture(checkout: Checkout) -> str | None:
-    """Name of the test fixture that gives a SparkSession; the one nearest to the root of the repository."""
-    for module in sorted(checkout.modules, key=lambda m: (m.stem != "conftest", m.path.count("/"), m.path)):
-        if not module.is_test or "fixture" not in module.text:
+def session_fixture(checkout: Checkout, test_path: str) -> str:
+    """Name of the fixture that gives a SparkSession to tests at `test_path`; empty when no conftest has one."""
+    reachable = {str(folder / "conftest.py") for folder in PurePosixPath(test_path).parents}
+    for module in sorted(checkout.modules, key=lambda module: module.path.count("/")):
+        if module.path not in reachable or "fixture" not in module.text:
             continue
         for function in module.functions:
             decorators = [dotted_name(node).split(".")[-1] for node in function.node.decorator_list]
             if "fixture" in decorators and _gives_session(function.node, function.returns):
                 return _fixture_name(function.node) or function.name
-    return None
+    return ""
 
 
 def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
     builds = any(
         "SparkSession" in name or "build_session" in name or "get_spark" in name for name in called_names(node)
     )
-    return "SparkSession" in returns or (builds and "DataFrame" not in returns)
+    named = re.fullmatch(r"spark(_session)?", node.name) is not None
+    return "SparkSession" in returns or ((builds or named) and "DataFrame" not in returns)
 
 
 def _fixture_name(node: ast.FunctionDef) -> str | None:

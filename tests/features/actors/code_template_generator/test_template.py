@@ -77,6 +77,18 @@ def test_a_spine_carries_the_cutoff(generate: Callable, user_offers: Callable[..
     assert "def build_features(sources: dict[str, DataFrame]) -> DataFrame:" in generate("layered", view)[2].file.text
 
 
+def test_nothing_but_a_feature_script_is_overwritten(
+    generate: Callable, user_offers: Callable[..., View], repository: Callable[[str], Path]
+) -> None:
+    for view_name, codes in (("transforms", ["path-taken"]), ("user_offers", [])):
+        actor, given, output, context = generate("layered", user_offers(feature_view=view_name))
+        place = actor.root / output.file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("RATE = 3\n" if codes else output.file.text, encoding="utf-8")
+        verdict = actor.check(given, output, context)
+        assert [violation.code for violation in verdict.violations] == codes
+
+
 def test_proven_utilities_are_imported(generate: Callable, user_offers: Callable[..., View]) -> None:
     chosen = [{"need": "divide", "name": "safe_divide", "module": "offers.transforms", "call": "safe_divide()"}]
     actor, given, output, context = generate("layered", user_offers(), Utilities.model_validate({"chosen": chosen}))

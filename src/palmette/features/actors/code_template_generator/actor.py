@@ -68,7 +68,7 @@ class CodeTemplateGenerator:
             )
         missing = _missing_functions(tree, output, self.view)
         imports = _unresolved(tree, path, Checkout(self.root))
-        misplaced = _misplaced(output, self.view)
+        misplaced = [*_misplaced(output, self.view), *_taken(path, Checkout(self.root))]
         names = ", ".join(shape.name for shape in output.conventions.functions)
         return Verdict.of(
             [*missing, *imports, *misplaced],
@@ -136,6 +136,19 @@ def _misplaced(output: Template, view: View) -> list[Violation]:
             )
         ]
     return []
+
+
+def _taken(path: str, checkout: Checkout) -> list[Violation]:
+    """A view may take the place of its own script, and of nothing else that the team has."""
+    if path not in checkout.paths or path in {neighbour.module.path for neighbour in find_neighbours(checkout)}:
+        return []
+    return [
+        Violation(
+            code="path-taken",
+            subject=path,
+            message=f"{path} is there already and is no feature script; rename `feature_view` in the specification.",
+        )
+    ]
 
 
 def _imported(tree: ast.Module) -> list[str]:

@@ -236,7 +236,7 @@ def _questions(facts: Facts) -> list[str]:
         if item.status == "skipped"
     ]
     survivors = ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
-    return [*map(text, facts.questions), *read, *skipped, *survivors]
+    return [*map(prose, facts.questions), *read, *skipped, *survivors]
 
 
 def _utilities(facts: Facts) -> str:

@@ -57,6 +57,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         utilities=made.utilities,
         imported=_imported(made.script.file.text),
         backfill=_backfill(view, run, made),
+        questions=made.template.conventions.departures,
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
     )

@@ -15,21 +15,23 @@ def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module
     """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions, entry) for case in cases.cases]
-    return "\n\n\n".join([_head(view, module, entry), _schemas(view), _FRAMES, *tests]) + "\n"
+    own = [] if conventions.fixture else [_FIXTURE]
+    return "\n\n\n".join([_head(view, module, entry, conventions), _schemas(view), *own, _FRAMES, *tests]) + "\n"
 
 
-def _head(view: View, module: str, entry: str) -> str:
+def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
     subject = view.description.rstrip(".") or f"The feature view {view.name}"
-    doc = textwrap.fill(f"{subject}: rows in, rows out, on both sides of every boundary.", 96)
+    doc = textwrap.fill(f"{subject}: rows in, rows out, on both sides of every boundary.", conventions.line_length - 4)
     return f'''"""{doc}"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
@@ -56,6 +58,15 @@ def _wrapped(text: str) -> str:
     return "(\n" + "\n".join(f"    {piece}" for piece in pieces) + "\n)"
 
 
+OWN_FIXTURE = "spark"
+"""Name of the fixture in tests of a team that has none."""
+
+_FIXTURE = f'''@pytest.fixture(scope="module")
+def {OWN_FIXTURE}() -> Iterator[SparkSession]:
+    """A local session."""
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    yield builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()'''
+
 _FRAMES = '''def at(text: str) -> datetime:
     """An instant, or a reading of the clock when it has no offset."""
     return datetime.fromisoformat(text)
@@ -73,7 +84,7 @@ def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
 
 
 def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
-    fixture = conventions.fixture
+    fixture = conventions.fixture or OWN_FIXTURE
     bound = signature(view, conventions, "build")
     given = [
         f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ]," for name, rows in case.given.items()
