@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from palmette.features.spec.aggregates import (
     NEVER_NULL,
@@ -50,12 +50,9 @@ class FeatureResolver:
     """Resolves features one by one."""
 
     def __init__(self, scope: Scope, sources: Sources) -> None:
-        self.scope = scope
+        self.scope, self.report = scope, scope.report
         self.sources = sources
         self.select = RowSelection(scope)
-
-    def report(self, code: str, message: str, remedy: str, field: str, value: object = None, known: Any = ()) -> None:
-        self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
         """The features that one entry of the FSC stands for; none when it has a mistake that hides them."""

@@ -69,6 +69,12 @@ class Scope:
             return "UTC"
         return self.spec.time.zone
 
+    def report(
+        self, code: str, message: str, remedy: str, field: str, value: object = None, known: Iterable[str] = ()
+    ) -> None:
+        """A mistake in the FSC."""
+        self.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
+
     def table(self, name: str, field: str) -> Table | None:
         """The registry table, or a reported mistake."""
         table = self.registry.table(name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression
@@ -18,18 +16,7 @@ class RowSelection:
     """Checks and completes what aggregates and expressions have in common."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        remedy: str,
-        field: str,
-        value: object = None,
-        known: Iterable[str] = (),
-    ) -> None:
-        self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
+        self.scope, self.report = scope, scope.report
 
     def rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
         """Checks `where` and the window; gives what decides which rows count."""

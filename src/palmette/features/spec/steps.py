@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import assert_never
 
 from palmette.features.spec.dfr import Table
@@ -38,7 +37,7 @@ class StepWalk:
 
     def __init__(self, table: Table, scope: Scope) -> None:
         self.table = table
-        self.scope = scope
+        self.scope, self.report = scope, scope.report
         self.columns = Columns.of_table(table)
         self.rows: Origins = NOTHING
         """What decides which rows there are."""
@@ -75,17 +74,6 @@ class StepWalk:
                 self._by_events("session", session.by, session.column, BIGINT, f"{field}.session")
             case _:
                 assert_never(step)
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        remedy: str,
-        field: str,
-        value: object = None,
-        known: Iterable[str] = (),
-    ) -> None:
-        self.scope.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column, if its name may be taken."""
