@@ -7,6 +7,7 @@ import time
 
 import click
 
+from palmette.cli.screen import first_line
 from palmette.engine import Entry
 from palmette.engine import events as e
 
@@ -42,7 +43,9 @@ class Progress:
 def _line(event: e.Event) -> str:
     match event:
         case e.Decided() if event.instruction:
-            return f"↩ {event.target}: {event.instruction}"
+            lines = event.instruction.splitlines()
+            more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+            return f"↩ {event.target}: {first_line(event.instruction)}{more}"
         case e.AttemptFailed():
             codes = ", ".join(dict.fromkeys(violation.code for violation in event.violations)) or "no output"
             return f"{click.style('✗', fg='red')} {event.actor} attempt {event.number}: {codes}"
