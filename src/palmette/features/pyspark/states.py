@@ -135,50 +135,53 @@ def recency(table: Table) -> list[str]:
 
 def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
     """Writes the transform that gives every state with the span in which it was the latest known."""
-    prefix = table.name
     parameter = identifier(table.name)
-    schema = registered_schema(table)
-    name = scope.names.fresh(f"{prefix}_states")
-    start = instant(event_column(table) or table.available_time or "", schema, table)
-    begins, needed = start.text, [start]
-    if table.available_time is not None and event_column(table) is not None:
-        available = instant(table.available_time, schema, table)
-        begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
-    known_from, known_until = f"{prefix}_known_from", f"{prefix}_known_until"
-    calls = [
-        f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
-        f"withColumn({quoted(known_from)}, {begins})",
-    ]
-    ties = recency(table) if not table.keys_enforced or table.available_time else []
-    order = [known_from, *ties]
-    statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
-    following = f"F.lead({quoted(known_from)}).over(by_key)"
-    if table.kind != "snapshot" and table.keys_enforced:
-        following, statements = "", []
-    values = [
-        f"F.col({quoted(there)}).alias({quoted(new)})" if new != there else quoted(there)
-        for new, there in taken.items()
-    ]
-    if table.kind != "snapshot":
-        until = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')
-        text = f"F.least({until.argument}, {following})" if following else until.text
-        calls.append(f"withColumn({quoted(known_until)}, {text})")
-    else:
-        calls.append(f"withColumn({quoted(known_until)}, {following})")
-        if table.available_time is not None:
-            fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
-            so_far = "by_key.rowsBetween(W.unboundedPreceding, W.currentRow)"
-            calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
-            values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
-    keys = selected({f"{prefix}_{here}": there for here, there in on.items()})
-    calls.append(f"select({', '.join([*keys, *values, quoted(known_from), quoted(known_until)])})")
+    name = scope.names.fresh(f"{table.name}_states")
+    statements, calls = _spans(table)
+    values = selected(taken)
+    if table.kind == "snapshot" and table.available_time is not None:
+        fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
+        so_far = "by_key.rowsBetween(W.unboundedPreceding, W.currentRow)"
+        calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
+        values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
+    keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
+    calls.append(f"select({', '.join([*keys, *values, *map(quoted, _span_columns(table))])})")
     scope.functions.append(
         function(
             name,
             [f"{parameter}: DataFrame"],
             "DataFrame",
-            f"States of {prefix}, each with the span in which it was the latest known.",
+            f"States of {table.name}, each with the span in which it was the latest known.",
             [*statements, f"return {chain(parameter, calls)}"],
         )
     )
     return name
+
+
+def _span_columns(table: Table) -> tuple[str, str]:
+    return f"{table.name}_known_from", f"{table.name}_known_until"
+
+
+def _spans(table: Table) -> tuple[list[str], list[str]]:
+    """Statements and calls that add from when to when each state was the latest known of its key."""
+    schema = registered_schema(table)
+    known_from, known_until = _span_columns(table)
+    start = instant(event_column(table) or table.available_time or "", schema, table)
+    begins, needed = start.text, [start]
+    if table.available_time is not None and event_column(table) is not None:
+        available = instant(table.available_time, schema, table)
+        begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
+    ties = recency(table) if not table.keys_enforced or table.available_time else []
+    statements = [
+        f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments([known_from, *ties])})"
+    ]
+    until = f"F.lead({quoted(known_from)}).over(by_key)"
+    if table.kind != "snapshot":
+        end = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')
+        until = end.text if table.keys_enforced else f"F.least({end.argument}, {until})"
+        statements = [] if table.keys_enforced else statements
+    return statements, [
+        f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
+        f"withColumn({quoted(known_from)}, {begins})",
+        f"withColumn({quoted(known_until)}, {until})",
+    ]
