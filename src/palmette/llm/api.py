@@ -11,9 +11,9 @@ import asyncio
 import importlib.util
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from palmette.engine import names
 from palmette.errors import ModelError, UserError, nearest
@@ -23,7 +23,10 @@ from palmette.llm.prices import price_of
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model as ApiModel
+    from pydantic_ai.settings import ModelSettings
     from tenacity import RetryCallState
+
+T = TypeVar("T")
 
 TRIES = 5
 """Of one exchange, before the provider counts as out of reach."""
@@ -31,6 +34,9 @@ LONGEST_WAIT = 60.0
 """Seconds between two tries; a provider that asks for more counts as out of reach."""
 FIRST_WAIT = 1.0
 """Seconds before the second try; doubled before each further one."""
+
+_PASSING = frozenset({408, 409, 425, 429})
+"""Client errors after which the same request may be answered."""
 
 _EXTRAS = {"anthropic": "anthropic", "google": "google", "google-cloud": "google", "bedrock": "bedrock"}
 """The extra of palmette that a provider needs; the others need `llm`."""
@@ -60,6 +66,7 @@ class ApiProvider:
 
     def reply(self, prompt: Prompt, settings: Settings) -> Reply:
         """One exchange, tried again while that can help."""
+        from pydantic_ai.exceptions import ModelAPIError
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
         tries = Retrying(
@@ -72,12 +79,11 @@ class ApiProvider:
             return tries(self._exchange, prompt, settings)
         except _UnreadableError as error:
             raise self._error("model-unreadable", str(error), "Check the base URL and the model's name.") from error
-        except _api_errors() as error:
+        except ModelAPIError as error:
             raise self._error(*_explain(error)) from error
 
     def _exchange(self, prompt: Prompt, settings: Settings) -> Reply:
-        from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
+        from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
         from pydantic_ai.settings import ModelSettings
 
         asked = ModelSettings(
@@ -88,13 +94,13 @@ class ApiProvider:
             max_retries=0,
         )
         try:
-            response = _wait_for(model_request(self._api, _messages(prompt), model_settings=asked))
+            response = _wait_for(_request(self._api, _messages(prompt), asked))
         except ContentFilterError as error:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
-        except IndexError as error:  # pydantic-ai reads the first of `choices` without looking whether there is one
-            raise _UnreadableError("The answer has no choices.") from error
-        except (UnexpectedModelBehavior, ValueError) as error:
-            raise _UnreadableError(f"What came back is not an answer: {_brief(error)}") from error
+        except ModelAPIError:
+            raise
+        except Exception as error:  # noqa: BLE001 - what servers send makes the library fail in ways that it does not name
+            raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
         return self._reply(response)
 
     def _reply(self, response: ModelResponse) -> Reply:
@@ -114,6 +120,14 @@ class ApiProvider:
 
 class _UnreadableError(Exception):
     """Something came back that is not an answer."""
+
+
+async def _request(model: ApiModel, messages: list[ModelMessage], settings: ModelSettings) -> ModelResponse:
+    """Asks once; when nobody else is asking, the connections are closed."""
+    from pydantic_ai.direct import model_request
+
+    async with model:
+        return await model_request(model, messages, model_settings=settings)
 
 
 def _messages(prompt: Prompt) -> list[ModelMessage]:
@@ -187,28 +201,17 @@ def _base_url(provider: str) -> str:
     return url
 
 
-def _api_errors() -> tuple[type[Exception], ...]:
-    from pydantic_ai.exceptions import ModelAPIError
-
-    return (ModelAPIError,)
-
-
 def _may_pass(error: BaseException) -> bool:
     """Whether the same request may be answered later."""
     from pydantic_ai import exceptions as api
 
-    if isinstance(error, api.ModelAPIError) and (error.retry_after or 0) > LONGEST_WAIT:
-        return False
-    passing = (
-        api.ModelRateLimitError,
-        api.ModelUnavailableError,
-        api.ModelServerError,
-        api.ModelConnectionError,
-        api.ModelRequestTimeout,
-    )
-    if isinstance(error, api.ModelHTTPError) and error.status_code in {408, 409, 425}:
+    if isinstance(error, _UnreadableError):
         return True
-    return isinstance(error, (_UnreadableError, *passing))
+    if not isinstance(error, api.ModelAPIError) or (error.retry_after or 0) > LONGEST_WAIT:
+        return False
+    if isinstance(error, api.ModelHTTPError) and error.status_code < 500 and error.status_code not in _PASSING:
+        return False
+    return not isinstance(error, api.ModelRequestRejectedError | api.ModelQuotaExceededError)
 
 
 def _wait(state: RetryCallState) -> float:
@@ -245,10 +248,10 @@ def _explain(error: Exception) -> tuple[str, str, str]:
 
 
 def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:400].rstrip(".")
+    return (" ".join(str(error).split()) or type(error).__name__)[:400].rstrip(".")
 
 
-def _wait_for(work: Any) -> Any:
+def _wait_for(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, run in the one loop that all connections belong to."""
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 

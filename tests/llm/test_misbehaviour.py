@@ -1,0 +1,254 @@
+"""A provider that misbehaves: every way ends in a good answer within bounds or a clear error; nothing is paid twice."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import server as s
+from canned import Writer, code
+
+from palmette.engine import Budget, RunResult, Setup, Topology, resume_run, run_topology
+from palmette.engine.topology import Node
+from palmette.errors import ModelError
+from palmette.llm import Models, api
+from palmette.llm.opening import ModelChoice, open_models
+from palmette.planners.offline import OfflinePlanner
+
+KEY = "sk-planted-0123456789abcdef"
+GOOD = code('print("hello")', reason="It was asked for.")
+MODEL = "openai-compatible:test"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setattr(api, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(api, "LONGEST_WAIT", 3.0)
+    monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", KEY)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("PALMETTE_SECRETS", raising=False)
+    yield
+
+
+def run(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> RunResult:
+    """The whole run of the toy writer on the model at `url`; resumed where it has begun."""
+    monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", url)
+    budget = options.pop("budget", Budget())
+    folder = tmp_path / "run"
+    models = open_models(ModelChoice(model=MODEL, **options), folder)
+    again = folder.exists()
+    setup = _setup(models, budget)
+    return resume_run(folder, setup=setup) if again else run_topology(setup, folder)
+
+
+def _setup(models: Models, budget: Budget) -> Setup:
+    nodes = {"writer": Node(use="canned:Writer")}
+    return Setup(
+        topology=Topology(topology="words", start=("writer",), end=("writer",), actors=nodes),
+        actors={"writer": Writer(models)},
+        planner=OfflinePlanner(),
+        budget=budget,
+    )
+
+
+def script(result: RunResult) -> str:
+    assert result.status == "finished", result.reason
+    return str(result.value("script")["file"]["text"])
+
+
+PASSING = {
+    "429": s.fails(429),
+    "429 with Retry-After": s.fails(429, Retry_After="1"),
+    "500": s.fails(500),
+    "502 in HTML": s.html(502),
+    "503": s.fails(503),
+    "HTML instead of JSON": s.html(),
+    "JSON cut off": s.cut_json,
+    "a dropped connection": s.drops,
+    "no choices": s.sends(s.completion([])),
+    "choices null": s.sends({**s.completion([]), "choices": None}),
+    "wrong types": s.sends({"choices": "many", "usage": 3}),
+    "a choice without a message": s.sends(s.completion([{"index": 0}])),
+    "a list": s.sends([1, 2]),
+}
+
+
+@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING.keys())
+def test_what_may_pass_is_tried_again(behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(behaviour, behaviour, s.answers(GOOD)) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    assert script(result) == 'print("hello")\n'
+    assert len(server.asked) == 3
+    assert result.state.bill["writer", "writer"].spend.calls == 1, "only the exchange that gave an answer is paid"
+
+
+@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING.keys())
+def test_what_does_not_pass_ends_in_a_clear_error_and_a_resume(
+    behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "LONGEST_WAIT", 0.02)
+    with s.serving(behaviour) as server, pytest.raises(ModelError) as caught:
+        run(tmp_path, server.url, monkeypatch)
+    assert MODEL in caught.value.message and caught.value.remedy
+    assert 1 <= len(server.asked) <= api.TRIES
+    with s.serving(s.answers(GOOD)) as server:
+        assert script(run(tmp_path, server.url, monkeypatch)) == 'print("hello")\n'
+
+
+def test_retry_after_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.fails(429, Retry_After="1"), s.answers(GOOD)) as server:
+        run(tmp_path, server.url, monkeypatch)
+    assert server.at[1] - server.at[0] >= 1.0
+
+
+def test_whoever_asks_for_too_much_patience_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.fails(429, Retry_After="3600")) as server, pytest.raises(ModelError):
+        run(tmp_path, server.url, monkeypatch)
+    assert len(server.asked) == 1
+
+
+def test_a_model_that_hangs_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "TRIES", 2)
+    with s.serving(s.hangs(5)) as server, pytest.raises(ModelError, match="too long") as caught:
+        run(tmp_path, server.url, monkeypatch, settings={"timeout": 0.3})
+    assert caught.value.code == "model-timeout" and len(server.asked) == 2
+
+
+REJECTED = {
+    "401": (s.fails(401), "model-key"),
+    "403": (s.fails(403), "model-key"),
+    "404": (s.fails(404), "model-unknown"),
+    "400": (s.fails(400), "model-rejected"),
+    "402": (s.fails(402), "model-quota"),
+}
+
+
+@pytest.mark.parametrize(("behaviour", "code"), REJECTED.values(), ids=REJECTED.keys())
+def test_what_cannot_pass_is_not_tried_again(
+    behaviour: s.Behaviour, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with s.serving(behaviour) as server, pytest.raises(ModelError) as caught:
+        run(tmp_path, server.url, monkeypatch)
+    assert caught.value.code == code and len(server.asked) == 1
+
+
+def test_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(GOOD)) as server:
+        url = server.url
+    with pytest.raises(ModelError) as caught:
+        run(tmp_path, url, monkeypatch)
+    assert caught.value.code == "model-unreachable"
+
+
+USABLE = {
+    "prose around the code": f"Certainly! Here is the script.\n\n{GOOD}\nI hope this helps.",
+    "a bare block": '```python\nprint("hello")\n```',
+    "a block of another name": '```py\nprint("hello")\n```',
+    "Windows line ends": GOOD.replace("\n", "\r\n"),
+    "a byte order mark": "\ufeff" + GOOD,
+    "typographic quotes around keys": "{“reason”: “It was asked for.”}\n" + code('print("hello")'),
+    "invisible characters in code": code('print(\u200b"hello")'),
+    "spaces that are none": code('print("hello")\u00a0'),
+    "code in the JSON": '{"script": "print(\\"hello\\")\\n"}',
+    "an example in another language": "```bash\npython script.py\n```\n" + GOOD,
+}
+
+
+@pytest.mark.parametrize("text", USABLE.values(), ids=USABLE.keys())
+def test_answers_that_are_good_enough(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(text)) as server:
+        assert script(run(tmp_path, server.url, monkeypatch)).strip() == 'print("hello")'
+    assert len(server.asked) == 1
+
+
+UNUSABLE = {
+    "several code blocks": ('```python\nprint("a")\n```\n```python\nprint("b")\n```', "2 python blocks"),
+    "the wrong language": ("```scala\nval x = 1\n```", "'scala'"),
+    "code that does not parse": ("```python\nprint(\n```", "does not parse"),
+    "typographic quotes in code": ("```python\nprint(“hello”)\n```", "typographic quotes"),
+    "no code": ("I would print it.", "There is no python block"),
+    "no closing fence": ('```python script\nprint("hello")', "no closing fence"),
+    "two objects": ('{"reason": "a"} {"reason": "b"}\n' + code("x = 1"), "2 JSON objects"),
+    "malformed JSON": ('```json\n{"reason": }\n```\n' + code("x = 1"), "not JSON"),
+    "a wrong type": ('```json\n{"reason": ["a"]}\n```\n' + code("x = 1"), "reason"),
+    "nothing": ("", "empty"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_answers_that_are_sent_back(text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(text), s.answers(GOOD)) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    assert script(result) == 'print("hello")\n'
+    assert said in server.asked[1]["messages"][-1]["content"]
+    assert result.state.bill["writer", "writer"].spend.calls == len(server.asked) == 2
+
+
+def test_a_truncated_answer_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(GOOD, "length"), s.answers(GOOD)) as server:
+        assert script(run(tmp_path, server.url, monkeypatch)) == 'print("hello")\n'
+    assert "was cut off" in server.asked[1]["messages"][-1]["content"]
+    assert GOOD not in str(server.asked[1]["messages"]), "what was cut off is not paid for again"
+
+
+REFUSALS = {
+    "content filter": s.answers("", "content_filter"),
+    "a refusal field": s.answers(None, refusal="I cannot help with that."),
+}
+
+
+@pytest.mark.parametrize("behaviour", REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refusal_stops_the_run_and_says_so(
+    behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with s.serving(behaviour) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    assert result.status == "stopped" and "declined" in result.reason and len(server.asked) == 1
+
+
+def test_the_same_wrong_fix_goes_to_the_planner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(code('print("bye")', fix="Now it is right."))) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    assert result.status == "stopped" and len(server.asked) == 2
+
+
+def test_the_next_model_answers_where_one_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.fails(401)) as down, s.serving(s.answers(GOOD)) as up:
+        monkeypatch.setenv("VLLM_BASE_URL", up.url)
+        result = run(tmp_path, down.url, monkeypatch, fallback=["vllm:other"])
+        assert script(result) == 'print("hello")\n'
+        assert script(run(tmp_path, down.url, monkeypatch, fallback=["vllm:other"]))
+    assert len(down.asked) == len(up.asked) == 1
+
+
+@pytest.mark.parametrize("behaviour", [s.echoes_key, s.fails(400, f"bad {KEY}"), s.answers(f"Your key is {KEY}.")])
+def test_no_key_reaches_a_journal_or_an_error(
+    behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = ""
+    with s.serving(behaviour) as server:
+        try:
+            said = run(tmp_path, server.url, monkeypatch).reason
+        except ModelError as error:
+            said = str(error)
+    assert said and KEY not in said
+    out = capfd.readouterr()
+    assert KEY not in out.out + out.err
+    with sqlite3.connect(tmp_path / "run" / "journal.sqlite") as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    for path in (tmp_path / "run").rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_what_is_asked_follows_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(GOOD)) as server:
+        run(tmp_path, server.url, monkeypatch, settings={"temperature": 0.7, "max_tokens": 321})
+    (asked,) = server.asked
+    assert asked["temperature"] == 0.7
+    assert 321 in (asked.get("max_tokens"), asked.get("max_completion_tokens"))
+    assert [message["role"] for message in asked["messages"]] == ["system", "user"]
+    assert asked["model"] == "test"
