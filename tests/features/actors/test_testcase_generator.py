@@ -95,3 +95,14 @@ def test_no_case_expects_what_the_order_of_adding_doubles_decides(user_offers: C
             chancy += [part] if any(other.rows != right.rows for other in right.nudged()) else []
     assert chancy
     assert not [part for part in chancy if part in chosen]
+
+
+def test_the_smallest_date_or_text_has_cases(user_offers: Callable[..., View]) -> None:
+    smallest = {"function": "min", "source": "redemptions", "window": "7d"}
+    view = user_offers(features=[
+        {"name": "first_day", "dtype": "date", "aggregate": {**smallest, "of": "day"}},
+        {"name": "first_text", "dtype": "string", "aggregate": {**smallest, "of": "cast(id AS string)"}}])  # fmt: skip
+    actor = TestcaseGenerator(view)
+    cases = actor.run(INPUT, CONTEXT).output
+    assert cases is not None
+    assert actor.check(INPUT, cases, CONTEXT).violations == ()

@@ -22,6 +22,7 @@ from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.values import SparkType
 
 DAY = 86_400_000_000
+_OF_NUMBERS = ("sum", "avg", "stddev")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def compile_aggregate(
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
     if aggregate.function == "share" and of is not None:
         of = to(of, c.BOOLEAN, zone)
+    if aggregate.function in _OF_NUMBERS and of is not None and not of.kind.is_numeric:
+        raise NotCovered(f"{aggregate.function} of {of.kind}")
     for entry in aggregate.order or ():
         schema[entry.split()[0]]  # raises where the column is lost
     terms = Terms(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)

@@ -222,14 +222,15 @@ _LONGEST_NAME = 40
 def _condition_name(where: str, feature: str) -> str:
     """A readable name for a condition: from plain comparisons, else after the feature that it is for.
 
-    >>> _condition_name("status = 'paid' and amount >= 2.5", "n"), _condition_name("a + b > c", "n")
-    ('status_is_paid_and_amount_at_least_2_5', 'counts_for_n')
+    >>> _condition_name("status = 'Pre-paid' and amount >= 2", "n"), _condition_name("a + b > c", "n")
+    ('status_is_pre_paid_and_amount_at_least_2', 'counts_for_n')
     """
     parts = []
     for condition in re.split(r"\s+and\s+", where.strip(), flags=re.IGNORECASE):
-        match = re.fullmatch(r"(\w+)\s*(<=|>=|<>|!=|==|=|<|>)\s*(?:'(\w+)'|(\w+(?:\.\d+)?))", condition)
+        match = re.fullmatch(r"(\w+)\s*(<=|>=|<>|!=|==|=|<|>)\s*(?:'(\w[^']*)'|(\w+(?:\.\d+)?))", condition)
         if match:
-            parts.append(f"{match[1]}_{_VERBS[match[2]]}_{(match[3] or match[4]).replace('.', '_')}")
+            value = re.sub(r"\W+", "_", match[3] or match[4])
+            parts.append(f"{match[1]}_{_VERBS[match[2]]}_{value}")
         elif re.fullmatch(r"\w+", condition):
             parts.append(f"is_{condition.removeprefix('is_')}")
         else:
