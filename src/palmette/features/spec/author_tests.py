@@ -20,7 +20,7 @@ def lint_tests(
     Args:
         hidden: features with a mistake that was reported, which are therefore missing from the output.
     """
-    explained = scope.findings.count > 0  # a source with a mistake can read any table
+    explained = bool(hidden) or scope.findings.count > 0  # a source with a mistake can read any table
     for index, test in enumerate(scope.spec.tests):
         field = f"tests[{index}]"
         if test.name in [other.name for other in scope.spec.tests[:index]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import keyword
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located
@@ -16,6 +16,7 @@ from palmette.features.spec.features import FORMS, FeatureResolver, ResolvedFeat
 from palmette.features.spec.findings import Findings
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
+from palmette.features.spec.partial import without_broken
 from palmette.features.spec.registry_lint import lint_registry
 from palmette.features.spec.run import Run
 from palmette.features.spec.run_lint import lint_cutoff, lint_run
@@ -46,6 +47,7 @@ def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str]
 def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None) -> View:
     """The view that two files make together; as `resolve`, with files and lines in the messages."""
     problems: list[Problem] = []
+    registry, spec = None, None
     try:
         registry = read_located(dfr, Registry)
     except InputError as error:
@@ -53,10 +55,25 @@ def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None)
     try:
         spec = read_located(fsc, FeatureSpec)
     except InputError as error:
-        problems += error.problems
-    if problems:
+        found = [*error.problems, *_of_the_rest(fsc, error.problems, registry, answers)]
+        problems += sorted(found, key=lambda problem: problem.line or 0)
+    if problems or registry is None or spec is None:
         raise InputError(problems)
     return resolve_located(spec, registry, answers=answers)
+
+
+def _of_the_rest(
+    fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Mapping[str, str] | None
+) -> list[Problem]:
+    """What else is wrong in a specification with mistakes of form."""
+    rest = None if registry is None else without_broken(fsc, form)
+    if rest is None or registry is None:
+        return []
+    try:
+        resolve_located(rest.spec, registry, answers=answers, omitted=rest.omitted)
+    except InputError as error:
+        return [rest.as_written(problem) for problem in error.problems]
+    return []
 
 
 def load_run(path: Path) -> Run:
@@ -81,9 +98,17 @@ def check_run(run: Located[Run], folder: Path) -> list[Problem]:
 
 
 def resolve_located(
-    spec: Located[FeatureSpec], registry: Located[Registry], *, answers: Mapping[str, str] | None = None
+    spec: Located[FeatureSpec],
+    registry: Located[Registry],
+    *,
+    answers: Mapping[str, str] | None = None,
+    omitted: Collection[str] = (),
 ) -> View:
-    """As `resolve`, for documents that know where their fields are written."""
+    """As `resolve`, for documents that know where their fields are written.
+
+    Args:
+        omitted: names of features that the specification has, but that cannot be examined.
+    """
     findings = Findings(spec, registry)
     lint_registry(registry.value, findings)
     # A registry that contradicts itself would raise a second mistake for each use of it.
@@ -92,7 +117,7 @@ def resolve_located(
     lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = Scope(spec.value, registry.value, findings, grain)
-    return _Resolution(scope, answers or {}).view()
+    return _Resolution(scope, answers or {}, omitted).view()
 
 
 def _lint_name(name: str, findings: Findings) -> None:
@@ -109,9 +134,10 @@ def _lint_name(name: str, findings: Findings) -> None:
 class _Resolution:
     """One specification on its way to a view."""
 
-    def __init__(self, scope: Scope, answers: Mapping[str, str]) -> None:
+    def __init__(self, scope: Scope, answers: Mapping[str, str], omitted: Collection[str]) -> None:
         self.scope = scope
         self.answers = answers
+        self.omitted = omitted
         self.spec = scope.spec
         self.sources = Sources(scope)
         self.resolver = FeatureResolver(scope, self.sources)
@@ -120,7 +146,7 @@ class _Resolution:
     def view(self) -> View:
         resolved = {index: self._feature(one, f"features[{index}]") for index, one in enumerate(self.spec.features)}
         features = [one for found in resolved.values() for one in found]
-        hidden = {self.spec.features[index].name for index, found in resolved.items() if not found}
+        hidden = {self.spec.features[index].name for index, found in resolved.items() if not found} | {*self.omitted}
         entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
         output = output_schema(self.scope, self.kept, entries)
         order = derivation_order(features, self.scope)
@@ -229,7 +255,7 @@ class _Resolution:
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
         """Without a spine, some feature must bring the rows."""
-        if self.spec.spine is not None or len(features) < len(self.spec.features):
+        if self.spec.spine is not None or self.omitted or len(features) < len(self.spec.features):
             return
         grain = set(self.scope.grain)
         for feature in features:
