@@ -7,7 +7,14 @@ from pathlib import Path
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, Verdict, Violation
 from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates
-from palmette.features.actors.utils_retriever.offline import Probes, demands_of, prove, retrieve, setting_of
+from palmette.features.actors.utils_retriever.offline import (
+    Probes,
+    RememberedProbes,
+    demands_of,
+    prove,
+    retrieve,
+    setting_of,
+)
 from palmette.features.actors.utils_retriever.proofs import Setting
 from palmette.features.artefacts import Config, Request, Utilities, Utility
 from palmette.features.repository import Checkout, find_neighbours
@@ -31,7 +38,8 @@ class UtilsRetriever:
     has_criterion = True
 
     def __init__(self, view: View, run_spec: Run, repository_root: Path, harness: Probes) -> None:
-        self.view, self.run_spec, self.root, self.harness = view, run_spec, repository_root, harness
+        self.view, self.run_spec, self.root = view, run_spec, repository_root
+        self.harness = RememberedProbes(harness)
 
     def run(self, input: RetrieverInput, context: Context) -> Attempt[Utilities]:
         checkout = Checkout(self.root)

@@ -23,6 +23,22 @@ class Probes(Protocol):
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]: ...
 
 
+class RememberedProbes:
+    """Probes that are not run again: in one run neither the repository nor what a probe asks of it changes."""
+
+    def __init__(self, harness: Probes) -> None:
+        self._harness = harness
+        self._known: dict[str, ProbeResult] = {}
+
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
+        keys = [f"{root} {probe!r}" for probe in probes]
+        new = {key: probe for key, probe in zip(keys, probes, strict=True) if key not in self._known}
+        if new:
+            results = self._harness.probes(root, python_path, list(new.values()))
+            self._known.update(zip(new, results, strict=True))
+        return [self._known[key] for key in keys]
+
+
 def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
     """What the script of a view may take from the repository."""
     formats = _formats(view)

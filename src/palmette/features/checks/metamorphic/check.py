@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import ClassVar
 from zoneinfo import ZoneInfo
 
@@ -57,28 +58,37 @@ class MetamorphicCheck:
         grounds = _grounds(subject)
         if not grounds:
             return Outcome(skipped="no scenario has a row with a cut-off")
-        tried: set[str] = set()
-        for number, (name, ground) in enumerate(grounds, start=1):
-            trials = _trials(name, ground)
-            tried |= {trial.code for trial in trials}
-            violations = _try(subject, name, ground, trials)
-            if violations:
-                return Outcome(tuple(violations.values()), detail=f"{len(tried)} relations, {number} scenarios")
+        trials = {name: _trials(name, ground) for name, ground in grounds.items()}
+        results = _results(subject, grounds, trials)
+        each = (_violations(name, ground, trials[name], *results[name]) for name, ground in grounds.items())
+        violations = next(filter(None, each), {})
+        tried = {trial.code for each in trials.values() for trial in each}
         left = ", ".join(code for code in RELATIONS if code not in tried)
         detail = f"{len(tried)} relations, {len(grounds)} scenarios"
-        return Outcome(detail=f"{detail}; not applicable: {left}" if left else detail)
+        return Outcome(tuple(violations.values()), detail=f"{detail}; not applicable: {left}" if left else detail)
 
 
-def _try(subject: Subject, name: str, ground: Ground, trials: Sequence[Trial]) -> dict[str, Violation]:
-    """Runs all trials of one scenario; what differs, by code."""
-    plain = Case(f"{name}/plain", ground.frames, ground.as_of)
-    base, *results = subject.harness.execute(
-        subject.script,
-        subject.entry,
-        [plain, *(trial.case for trial in trials)],
-        root=subject.root,
-        python_path=subject.python_path,
+def _results(
+    subject: Subject, grounds: Mapping[str, Ground], trials: Mapping[str, Sequence[Trial]]
+) -> dict[str, list[CaseResult]]:
+    """By scenario: what the plain call gave, then what each trial did."""
+    plain = {name: Case(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
+    results = iter(
+        subject.harness.execute(
+            subject.script,
+            subject.entry,
+            [case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))],
+            root=subject.root,
+            python_path=subject.python_path,
+        )
     )
+    return {name: list(islice(results, 1 + len(trials[name]))) for name in grounds}
+
+
+def _violations(
+    name: str, ground: Ground, trials: Sequence[Trial], base: CaseResult, *results: CaseResult
+) -> dict[str, Violation]:
+    """What differs in one scenario, by code."""
     if base.frame is None:
         return {"crash": failure(base)}
     violations: dict[str, Violation] = {}
@@ -90,7 +100,7 @@ def _try(subject: Subject, name: str, ground: Ground, trials: Sequence[Trial]) -
     return violations
 
 
-def _grounds(subject: Subject) -> list[tuple[str, Ground]]:
+def _grounds(subject: Subject) -> dict[str, Ground]:
     """The scenario that says most, and the one that says most about clocks that change; each at one cut-off."""
     found: list[tuple[str, Ground]] = []
     for scenario in scenarios(subject.view, seed=subject.seed):
@@ -98,9 +108,8 @@ def _grounds(subject: Subject) -> list[tuple[str, Ground]]:
         if ground is not None:
             found.append((scenario.name, ground))
     if not found:
-        return []
-    chosen = [max(found, key=lambda pair: measure(pair[1])) for measure in (_says, _says_of_clocks)]
-    return list(dict(chosen).items())
+        return {}
+    return dict(max(found, key=lambda pair: measure(pair[1])) for measure in (_says, _says_of_clocks))
 
 
 def _says(ground: Ground) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .answers import Answers
+from .round_trips import fetch_ahead
 from .script import failure, import_script
 from .session import WarmSession
 
@@ -60,24 +61,21 @@ def _run(
         with answers.timed(index):
             try:
                 session.reset(item["session_zone"], item["partitions"])
-                frames = {
-                    name: _frame(folder / file, item["partitions"], session) for name, file in item["frames"].items()
-                }
+                frames = {name: _frame(folder / file, session) for name, file in item["frames"].items()}
                 answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plans=job["plans"])
             except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
                 answer = failure(error, Path(job["root"]))
         answers.write(index, answer)
 
 
-def _frame(file: Path, partitions: int, session: WarmSession) -> Any:
+def _frame(file: Path, session: WarmSession) -> Any:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
 
     with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
         table = reader.read_all()
     schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-    frame = session.spark.createDataFrame(table, schema)
-    return frame.coalesce(1) if partitions == 1 else frame  # one partition: no shuffle, half the time
+    return session.spark.createDataFrame(table, schema)
 
 
 def _answer(result: Any, file: Path, *, plans: bool) -> dict[str, Any]:
@@ -86,6 +84,7 @@ def _answer(result: Any, file: Path, *, plans: bool) -> dict[str, Any]:
     import pyarrow as pa
 
     plan = result._explain_string(extended=True) if plans else ""
+    fetch_ahead(result)
     table = result.toArrow()
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)

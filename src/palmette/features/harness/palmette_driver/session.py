@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from .round_trips import save_round_trips
+
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
 INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
@@ -34,6 +36,7 @@ class WarmSession:
         from pyspark.sql.connect.session import SparkSession
 
         self.spark: Any = SparkSession.builder.remote(remote).create()
+        self._partitions = 1
         self._stop: Callable[[Any], None] = SparkSession.stop
         self._resolve_paths = resolve_paths
 
@@ -58,6 +61,8 @@ class WarmSession:
             patched.getActiveSession = patched.active = classmethod(lambda _: self.spark)
             patched.stop = lambda _: None
         patched.sparkContext = _Context()
+        self._spread(Remote)
+        save_round_trips()
         if self._resolve_paths:
             _resolve_paths()
         return self
@@ -67,8 +72,19 @@ class WarmSession:
     ) -> None:
         self._stop(self.spark)
 
+    def _spread(self, session: Any) -> None:
+        """Frames made in code have one partition unless more are wanted: no shuffle, half the time."""
+        plain = session.createDataFrame
+
+        def create(spark: Any, *arguments: Any, **options: Any) -> Any:
+            frame = plain(spark, *arguments, **options)
+            return frame.coalesce(1) if self._partitions == 1 else frame
+
+        session.createDataFrame = create
+
     def reset(self, zone: str = "UTC", partitions: int = 1) -> None:
         """Sets what an item may have left otherwise; frames and shuffles get `partitions` partitions."""
+        self._partitions = partitions
         self.spark.conf._set_all(
             configs={ZONE: zone, PARTITIONS: str(partitions), INPUT_PARTITIONS: str(partitions)}, silent=False
         )

@@ -92,7 +92,9 @@ def _run(job: dict[str, Any], kills: Counter[str]) -> Recorder:
         "-W",
         "ignore",
     ]
-    status = pytest.main([*arguments, *(["-x"] if job["stop_at_first"] else [])], plugins=[recorder])
+    if job["stop_at_first"]:  # then only whether a test fails is asked, and the rewriting of asserts tells no one
+        arguments += ["-x", "--assert=plain"]
+    status = pytest.main(arguments, plugins=[recorder])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:
         recorder.error = "the file has no tests"
     elif status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not recorder.error:
