@@ -28,16 +28,17 @@ from palmette.errors import InputError, Problem
 )
 @click.option("--planner", default="offline", show_default=True, help="Registered name, or `package.module:Class`.")
 @click.option("--human/--no-human", default=False, help="Whether questions are asked on the terminal.")
+@click.option("--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Who answers for agents.")
+@click.option("--tokens", type=int, help="Most tokens that the model may take.")
+@click.option("--money", type=float, help="Most US dollars that the model may cost.")
 @click.option("--seed", default=0, show_default=True)
 @json_option
-def run(topology: Path, given: tuple[str, ...], planner: str, human: bool, seed: int, as_json: bool) -> None:
+def run(topology: Path, given: tuple[str, ...], as_json: bool, **options: JsonValue) -> None:
     """Run the TOPOLOGY file with its given artefacts."""
     arguments: dict[str, JsonValue] = {
         "topology": str(topology.absolute()),
         "given": dict(_given(pair) for pair in given),
-        "planner": planner,
-        "human": human,
-        "seed": seed,
+        **options,
     }
     result = run_environment("topology", arguments, new_run_folder(topology.stem), Progress())
     present(result, as_json)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from palmette.cli.costs import costs_json, print_calls
 from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
@@ -78,11 +79,25 @@ def _continue(step: Step, event: e.Event) -> None:
 @click.command()
 @click.argument("run", default="latest")
 @click.option("--evidence", is_flag=True, help="Also show traces, differences and counter-examples.")
+@click.option("--calls", is_flag=True, help="Show what language models were asked, one line a call.")
+@click.option("--call", type=int, metavar="N", help="Show the prompt and the answer of one of these calls.")
+@click.option("--cassette", type=click.Path(path_type=Path), help="Write the answers to a file for `replay:FILE`.")
 @json_option
-def show(run: str, evidence: bool, as_json: bool) -> None:
-    """Show RUN: its steps, failed attempts, artefacts and times."""
+def show(run: str, evidence: bool, calls: bool, call: int | None, cassette: Path | None, as_json: bool) -> None:
+    """Show RUN: its steps, failed attempts, artefacts, times and costs."""
     folder = find_run(run)
     entries = read_journal(folder)
+    if calls or call is not None:
+        print_calls(folder, entries, call)
+    elif cassette:
+        from palmette.llm.cassette import write_cassette
+
+        click.echo(f"{len(write_cassette(folder, cassette).calls)} answers are in {near(cassette)}")
+    else:
+        _show(folder, entries, evidence, as_json)
+
+
+def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> None:
     state, steps, summary = fold(entries), steps_of(entries), summarise(folder)
     if as_json:
         print_json(_as_json(folder, state, steps, summary))
@@ -143,6 +158,7 @@ def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSumma
         "started": summary.started.isoformat(timespec="seconds"),
         "seconds": round(state.spent.seconds, 3),
         "attempts": state.spent.attempts,
+        "models": costs_json(state),
         "steps": [
             {
                 "number": step.number,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from palmette.cli.costs import HEADER, costs_json, costs_rows, print_costs
 from palmette.cli.screen import exit_status, print_json, print_result, result_json
 from palmette.engine import RunResult
 
@@ -14,9 +15,12 @@ def present(result: RunResult, as_json: bool) -> NoReturn:
     """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
     if result.state.opened is not None and result.state.opened.environment == "features":
         summary = feature_summary(result)
-        print_json(summary) if as_json else print_feature_summary(summary)
+        print_json(summary) if as_json else print_feature_summary(summary, costs_rows(result.state))
+    elif as_json:
+        print_json({**result_json(result), "models": costs_json(result.state)})
     else:
-        print_json(result_json(result)) if as_json else print_result(result)
+        print_result(result)
+        print_costs(result.state)
     raise SystemExit(exit_status(result))
 
 
@@ -53,6 +57,7 @@ def feature_summary(result: RunResult) -> dict[str, Any]:
         "checks": checks,
         "failures": failures,
         "departures": template.get("conventions", {}).get("departures", []),
+        "models": costs_json(state),
         "pull_request": _delivery(result, delivered) if delivered else None,
     }
 
@@ -71,8 +76,8 @@ def _delivery(result: RunResult, delivered: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def print_feature_summary(summary: dict[str, Any]) -> None:
-    """Prints the screen to standard output."""
+def print_feature_summary(summary: dict[str, Any], costs: list[tuple[str, ...]]) -> None:
+    """Prints the screen to standard output; `costs` as `costs_rows` gives them."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
@@ -80,6 +85,8 @@ def print_feature_summary(summary: dict[str, Any]) -> None:
     console.print(_steps(summary))
     if summary["checks"]:
         console.print(_checks(summary))
+    if costs:
+        console.print(_costs(costs))
     for violation in summary["failures"]:
         console.print(f"[red]✗[/] {_plain(violation['message'])} [dim]\\[{violation['code']}][/]")
         if violation["evidence"]:
@@ -133,6 +140,16 @@ def _checks(summary: dict[str, Any]) -> Any:
     )
     for check in summary["checks"]:
         table.add_row(_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
+    return table
+
+
+def _costs(rows: list[tuple[str, ...]]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(*HEADER, title="What language models did", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

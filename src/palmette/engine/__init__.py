@@ -4,8 +4,7 @@ Reading order: `actor` (what a step is), `topology` (the permitted transitions),
 `events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop)
 and `invocation` (one actor's attempts). Around them: `lint` and `drawing` of topologies, `registry` of
 plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `ledger` (what costs something, once),
-`human`, `setup`, `desk` (one process at work), `runs` (the public entry), and `environment`, which runs any
-topology file.
+`human`, `setup`, `desk` (one process at work) and `runs` (the public entry).
 """
 
 from palmette.engine.actor import (

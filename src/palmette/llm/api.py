@@ -99,7 +99,7 @@ class ApiProvider:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
         except ModelAPIError:
             raise
-        except Exception as error:  # noqa: BLE001 - what servers send makes the library fail in ways that it does not name
+        except Exception as error:
             raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
         return self._reply(response)
 

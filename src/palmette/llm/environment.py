@@ -1,0 +1,59 @@
+"""The environment `topology`: runs any topology file with given values, and models for its agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from palmette.documents import Model
+from palmette.engine import (
+    Budget,
+    ConsoleHuman,
+    NoHuman,
+    Setup,
+    build_actors,
+    check_topology,
+    create,
+    load_topology,
+)
+from palmette.llm.opening import BUILT_IN, ModelChoice, about, open_models
+
+
+class TopologyArguments(Model):
+    """What the environment `topology` is opened with."""
+
+    topology: str
+    """Absolute path of the file."""
+    given: dict[str, JsonValue] = Field(default_factory=dict)
+    """Values of the given artefacts."""
+    planner: str = "offline"
+    human: bool = False
+    """Whether somebody is at the console."""
+    model: str = BUILT_IN
+    """Who answers the agents' tasks."""
+    tokens: int | None = None
+    """Most tokens."""
+    money: float | None = None
+    """Most US dollars."""
+    seed: int = 0
+
+
+def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
+    """A setup for a topology file. Modules beside the file can be named as `module:Class`."""
+    wanted = TopologyArguments.model_validate(arguments)
+    path = Path(wanted.topology)
+    topology = load_topology(path)
+    check_topology(topology, given=wanted.given)
+    choice, budget = ModelChoice(model=wanted.model), Budget(tokens=wanted.tokens, money=wanted.money)
+    services = {"seed": wanted.seed, "models": open_models(choice, folder)}
+    return Setup(
+        topology=topology.value,
+        actors=build_actors(topology.value, services, folder=path.parent),
+        planner=create("planner", wanted.planner, services),
+        given=wanted.given,
+        human=ConsoleHuman() if wanted.human else NoHuman(),
+        budget=budget,
+        seed=wanted.seed,
+        about="" if choice.is_offline else about(choice, budget),
+    )
