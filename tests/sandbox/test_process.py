@@ -190,3 +190,14 @@ def test_a_supervisor_that_cannot_start_is_a_value(tmp_path: Path, monkeypatch: 
 def test_the_environment_is_not_among_the_arguments(tmp_path: Path) -> None:
     code = "import os, pathlib; print(pathlib.Path(f'/proc/{os.getppid()}/cmdline').read_text())"
     assert "hidden" not in run_python(code, tmp_path, env={"TOKEN": "hidden"}).stdout
+
+
+def test_a_program_can_be_ended_from_another_thread(tmp_path: Path) -> None:
+    sandbox = Sandbox()
+    with ThreadPoolExecutor(1) as beside:
+        waiting = beside.submit(sandbox.run, python_command("-c", "import time; time.sleep(60)", MARK), cwd=tmp_path)
+        assert becomes_true(lambda: bool(running(MARK)))
+        started = time.monotonic()
+        sandbox.interrupt()
+        assert not waiting.result().ok and time.monotonic() - started < 20
+    assert becomes_true(lambda: not running(MARK))

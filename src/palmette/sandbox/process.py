@@ -34,6 +34,12 @@ class Sandbox:
 
     def __init__(self, isolation: Isolation | None = None) -> None:
         self.isolation = isolation or LimitsOnly()
+        self._running: set[_Supervised] = set()
+
+    def interrupt(self) -> None:
+        """Ends every program that a `run` in another thread is waiting for."""
+        for supervised in tuple(self._running):
+            supervised.interrupt()
 
     def run(
         self,
@@ -53,7 +59,11 @@ class Sandbox:
             _Kept(streams.stderr, limits.output_chars),
         )
         threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
-        outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
+        self._running.add(supervised)
+        try:
+            outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
+        finally:
+            self._running.discard(supervised)
         return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome)
 
     def start(
@@ -161,7 +171,8 @@ class _Supervised:
         except BaseException:
             self.stop()
             raise
-        with self._control, self._report:
+        self._control.close()
+        with self._report:
             report = self._report.read()
         if report:
             outcome: dict[str, Any] = json.loads(report)
@@ -173,8 +184,12 @@ class _Supervised:
             "seconds": time.monotonic() - started,
         }
 
-    def stop(self) -> None:
+    def interrupt(self) -> None:
+        """Has the supervisor end everything; whoever waits for it goes on."""
         self._control.close()
+
+    def stop(self) -> None:
+        self.interrupt()
         self._end(_GRACE)
         self._report.close()
 

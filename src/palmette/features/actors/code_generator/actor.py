@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from palmette.documents import Model
-from palmette.engine.actor import Attempt, BaseActor, Context, Verdict, Violation
+from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.features.actors.code_generator.offline import draft
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
 from palmette.features.checks import OWNERS, registered, run_checks
@@ -50,7 +50,7 @@ class CodeGenerator(BaseActor):
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
-        bench, conventions = self.workbench, input.template.conventions
+        bench = self.workbench
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
         root = bench.assemble(files, context.workspace / "checkout")
         subject = Subject(
@@ -66,21 +66,31 @@ class CodeGenerator(BaseActor):
         with ThreadPoolExecutor(1) as beside:
             # The team's suite has a Spark of its own; what it measures is waited for last.
             suite = beside.submit(run_checks, subject, [self._team_suite(root, context)])
-            context.progress("running the script on the sample data")
-            # In a checkout of its own, because the sample's configuration takes the place of the real one.
-            trial = Trial(self.view, bench, conventions).run(
-                input.config, output, bench.assemble(files, context.workspace / "trial")
-            )
-            checks = [Verdict.of(trial.violations, [trial.measurement])]
-            if checks[0].ok:
-                checks.append(run_checks(subject, _checks(context), progress=context.progress))
-            context.progress("waiting for the team's test suite")
-            verdicts = [*checks, suite.result()]
+            try:
+                verdicts = [*self._measured(input, output, subject, files, context), suite.result()]
+            except BaseException:
+                bench.sandbox.interrupt()  # nobody wants to know what the suite says any more
+                raise
         return Verdict(
             ok=all(verdict.ok for verdict in verdicts),
             violations=tuple(item for verdict in verdicts for item in verdict.violations),
             measurements=tuple(item for verdict in verdicts for item in verdict.measurements),
         )
+
+    def _measured(
+        self, input: ScriptInput, output: Script, subject: Subject, files: list[TextFile], context: Context
+    ) -> list[Verdict]:
+        """The script on the sample, and where it runs, all checks."""
+        context.progress("running the script on the sample data")
+        # In a checkout of its own, because the sample's configuration takes the place of the real one.
+        trial = Trial(self.view, self.workbench, input.template.conventions).run(
+            input.config, output, self.workbench.assemble(files, context.workspace / "trial")
+        )
+        verdicts = [Verdict.of(trial.violations, [trial.measurement])]
+        if verdicts[0].ok:
+            verdicts.append(run_checks(subject, _checks(context), progress=context.progress))
+        context.progress("waiting for the team's test suite")
+        return verdicts
 
     def _team_suite(self, root: Path, context: Context) -> TeamSuiteCheck:
         """The whole suite with the view's files in place."""
