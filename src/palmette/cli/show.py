@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.costs import costs_json, print_calls
+from palmette.cli.costs import costs_json, print_calls, print_costs
 from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
@@ -125,6 +125,7 @@ def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> 
         ],
     )
     _print_violations(steps, evidence, folder / "work")
+    print_costs(state)
     click.echo()
     print_table(
         ("artefact", "version", "made by", "where"),

@@ -59,7 +59,13 @@ class ApiProvider:
         self.name = name
         self.provider, _, self.model = name.partition(":")
         self._hide = hide
-        self._api = _model(self.provider, self.model, hide)
+        self.api = _model(self.provider, self.model, hide)
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that prompt and answer may have together, where that is known."""
+        window: int | None = self.api.profile.get("context_window")
+        return window
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
         return price_of(self.provider, self.model, input_tokens, output_tokens)
@@ -94,7 +100,7 @@ class ApiProvider:
             max_retries=0,
         )
         try:
-            response = _wait_for(_request(self._api, _messages(prompt), asked))
+            response = wait_for(_request(self.api, _messages(prompt), asked))
         except ContentFilterError as error:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
         except ModelAPIError:
@@ -251,7 +257,7 @@ def _brief(error: Exception) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:400].rstrip(".")
 
 
-def _wait_for(work: Coroutine[Any, Any, T]) -> T:
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, run in the one loop that all connections belong to."""
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 

@@ -77,7 +77,8 @@ def fenced(text: str, language: str = "") -> str:
     """
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+    body = text.rstrip("\n")
+    return f"{fence}{language}\n{body}\n{fence}"
 
 
 def _fitting(items: Iterable[str], room: int) -> list[str]:
