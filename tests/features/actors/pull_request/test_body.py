@@ -10,8 +10,8 @@ import pytest
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.body import Facts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
-from palmette.features.actors.pull_request.definitions import definition, steps_of
 from palmette.features.artefacts import Rejected, Utilities, Utility
+from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Source

@@ -13,8 +13,8 @@ from itertools import groupby
 from palmette.delivery.markdown import block, code, items, prose, sections, table, text
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.change import ChangeClass
-from palmette.features.actors.pull_request.definitions import definition, steps_of
 from palmette.features.artefacts import Need, Utilities
+from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame, Row
 from palmette.features.spec.view import View, ViewFeature
 
