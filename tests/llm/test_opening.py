@@ -124,7 +124,8 @@ def test_a_person_brings_the_answer(tmp_path: Path) -> None:
     threading.Thread(target=bring, daemon=True).start()
     result = run_topology(setup(Relay("relay", tmp_path / "run")), tmp_path / "run")
     assert script(result) == 'print("hello")\n'
-    assert result.state.bill["writer", "writer"].spend.money == 0.0
+    cost = result.state.bill["writer", "writer"]
+    assert cost.spend.money == 0.0 and result.state.spent.seconds < cost.seconds, "a person's time is not the run's"
 
 
 def test_a_prompt_that_lies_there_keeps_its_number(tmp_path: Path) -> None:
@@ -184,3 +185,30 @@ def test_what_was_asked_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         main(["show", str(tmp_path / "run"), "--json"])
     assert json.loads(capsys.readouterr().out)["models"]["all"]["calls"] == 2
+
+
+TOPOLOGY = """
+topology: words
+start: [writer]
+end: [writer]
+actors:
+  writer: {use: "canned:Writer"}
+"""
+
+
+def test_any_topology_runs_on_a_model_within_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "words.yaml").write_text(TOPOLOGY, "utf-8")
+    with s.serving(s.answers(GOOD)) as server:
+        monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.url)
+        statuses = []
+        for tokens in ("20000", "2000"):
+            with pytest.raises(SystemExit) as ended:
+                main(["run", str(tmp_path / "words.yaml"), "--model", "openai-compatible:m", "--tokens", tokens])
+            statuses.append(ended.value.code)
+    told = capsys.readouterr()
+    assert statuses == [0, 6] and len(server.asked) == 1
+    assert "model: openai-compatible:m\nlimits: 20000 tokens, no limit of money" in told.err
+    assert "unknown" in told.out and "does not allow one more call" in told.out

@@ -44,6 +44,8 @@ class Paid(NamedTuple):
 
     answer: JsonValue
     spend: Spend
+    by_person: bool = False
+    """A person was waited for: that is not time in which the run was worked on."""
 
 
 class Pay(Protocol):

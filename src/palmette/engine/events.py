@@ -64,6 +64,8 @@ class Decided(Model):
     diagnosis: str = ""
     evidence: tuple[Violation, ...] = ()
     question: str = ""
+    then: tuple[str, ...] = ()
+    """Whom the planner means to go to afterwards."""
 
 
 class DecisionRefused(Model):
@@ -162,6 +164,8 @@ class CallAnswered(Model):
     answer: str
     """Digest."""
     spend: Spend
+    by_person: bool = False
+    """A person gave the answer."""
     seconds: float
 
 

@@ -49,6 +49,7 @@ class Executor:
                     diagnosis=decision.diagnosis,
                     evidence=decision.evidence,
                     question=decision.question,
+                    then=decision.then,
                 )
             )
             if decision.question:
@@ -95,6 +96,7 @@ class Executor:
             ready=ready,
             implicated=self._implicated,
             pay=self._ledger.payer("planner"),
+            artefact=lambda name: self._store.get(digests[name]),
         )
 
     def absorb_edits(self) -> bool:

@@ -67,6 +67,7 @@ class Ledger:
                 request=key,
                 answer=self.store.put(paid.answer),
                 spend=paid.spend,
+                by_person=paid.by_person,
                 seconds=time.monotonic() - begun,
             )
         )

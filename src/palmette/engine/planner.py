@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from pydantic import JsonValue
 
 from palmette.engine.actor import Actor, Violation
 from palmette.engine.calls import Pay, pay_unrecorded
@@ -30,6 +32,8 @@ class Decision:
     """The violations that the target is held responsible for."""
     question: str = ""
     """One precise question to the human. The answer is in the next situation's `state.answer`."""
+    then: tuple[str, ...] = ()
+    """Whom to go to afterwards, while nothing unforeseen happens; the next situations have it as `state.route`."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Situation:
     """Asks an actor whether its current output could have caused a violation, and what to do differently."""
     pay: Pay = pay_unrecorded
     """Gets an answer that costs something, once: the journal remembers it."""
+    artefact: Callable[[str], JsonValue] = field(default=lambda _: None)
+    """The current value of an artefact, by name."""
 
     def way(self, target: str) -> tuple[str, ...]:
         """The shortest permitted way from here to an actor, the actor included; empty when there is none.

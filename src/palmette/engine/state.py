@@ -130,6 +130,8 @@ class RunState:
     """Actor and key of what a person agreed to."""
     decisions: int = 0
     """Of the planner, in the whole run, refused ones included."""
+    route: tuple[str, ...] = ()
+    """Whom the planner means to go to, perhaps under way already; empty after a failure, an edit or a refusal."""
     refusals: tuple[str, ...] = ()
     """Why the planner's decisions were refused, since the last one that was permitted."""
     spent: Spent = Spent()
@@ -163,6 +165,7 @@ def apply(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more event."""
     event = entry.event
     waited = isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
+    waited = waited or (isinstance(event, e.CallAnswered) and event.by_person)
     if not waited:
         passed = max(0.0, entry.at - state.last)
         state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
@@ -183,7 +186,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
         case e.Decided():
             return _decided(state, event)
         case e.DecisionRefused():
-            return replace(_step(state), refusals=(*state.refusals, event.reason))
+            return replace(_step(state), route=(), refusals=(*state.refusals, event.reason))
         case e.InvocationStarted():
             actor = state.actor(event.actor)
             return _update(
@@ -212,10 +215,11 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
         case e.ActorFailed():
             failure = Failure(event.key, event.violations, event.reason)
             actor = replace(state.actor(event.actor), status="failed", failure=failure)
-            return replace(_carried_out(_update(state, event.actor, actor), event.actor), position=event.actor)
+            state = _carried_out(_update(state, event.actor, actor), event.actor)
+            return replace(state, position=event.actor, route=())
         case e.ActorReused():
             actor = state.actor(event.actor)
-            return replace(_update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), position=event.actor)
+            return _arrived(_update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), event.actor)
         case e.HumanAnswered():
             if event.by == "planner":
                 return replace(state, answer=event)
@@ -234,7 +238,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
 
 
 def _decided(state: RunState, event: e.Decided) -> RunState:
-    state = replace(_step(state), refusals=())
+    state = replace(_step(state), route=() if event.question else (event.next, *event.then), refusals=())
     if not event.instruction and not event.evidence:
         return state
     sent_back = {(event.target, violation.code, violation.subject) for violation in event.evidence}
@@ -252,6 +256,7 @@ def _resumed(state: RunState) -> RunState:
     actors = state.actors
     if state.ended and state.ended.status == "stopped":
         actors = {name: replace(actor, failure=None) for name, actor in actors.items()}
+        state = replace(state, route=())
     spent = Spent() if state.over_budget else state.spent
     return replace(state, ended=None, over_budget=False, spent=spent, actors=actors, answer=None, refusals=())
 
@@ -259,7 +264,7 @@ def _resumed(state: RunState) -> RunState:
 def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
     number = state.artefacts[event.artefact].number + 1 if event.artefact in state.artefacts else 1
     version = Version(event.digest, number, event.by)
-    state = replace(state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset())
+    state = replace(state, artefacts={**state.artefacts, event.artefact: version}, sent_back=frozenset(), route=())
     if event.by == "environment":
         state = replace(state, supplied={**state.supplied, event.artefact: event.digest})
     if event.verdict:
@@ -296,7 +301,11 @@ def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
         measurements=event.verdict.measurements,
         failure=None,
     )
-    return replace(_carried_out(_update(state, event.actor, actor), event.actor), position=event.actor)
+    return _arrived(_carried_out(_update(state, event.actor, actor), event.actor), event.actor)
+
+
+def _arrived(state: RunState, actor: str) -> RunState:
+    return replace(state, position=actor, route=state.route[1:] if state.route[:1] == (actor,) else state.route)
 
 
 def _carried_out(state: RunState, actor: str) -> RunState:

@@ -116,7 +116,7 @@ class Answerer:
                 unpriced=int(price is None),
             )
             safe = reply.model_copy(update={"text": self.hide(reply.text)})
-            return Paid(safe.model_dump(mode="json"), spend)
+            return Paid(safe.model_dump(mode="json"), spend, reply.by_person)
         if len(errors) == 1:
             raise errors[0]
         raise ModelError(

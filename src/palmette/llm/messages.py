@@ -51,6 +51,8 @@ class Reply(Model):
     """Which model it was, as `provider:name`."""
     input_tokens: int = 0
     output_tokens: int = 0
+    by_person: bool = False
+    """A person brought it."""
 
 
 class Provider(Protocol):

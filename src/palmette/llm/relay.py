@@ -42,6 +42,7 @@ class Relay:
             model=self.name,
             input_tokens=estimate_tokens(text),
             output_tokens=estimate_tokens(answer),
+            by_person=True,
         )
 
     def _brought(self, role: str, text: str) -> str:
