@@ -125,3 +125,26 @@ def test_an_output_is_shown_as_its_files() -> None:
 
     text = shown(Script(file=TextFile(path="a.py", text="x = '```'\n")))
     assert text == '```json\n{\n "file": "a.py"\n}\n```\n\na.py:\n````\nx = \'```\'\n````'
+
+
+def test_the_rendered_prompt_is_the_one_that_was_reviewed(tmp_path: Path) -> None:
+    """`python tests/llm/test_agent.py` renews the snapshot."""
+    assert rendered(tmp_path) == SNAPSHOT.read_text("utf-8")
+
+
+SNAPSHOT = Path(__file__).with_name("snapshots") / "writer.md"
+
+
+def rendered(folder: Path) -> str:
+    """The second prompt of a run: with what was tried."""
+    provider = Canned([BAD, code('print("hello")')])
+    run_topology(setup(provider), folder)
+    return "\n\n----------\n\n".join(message.text for message in provider.prompts[1].messages) + "\n"
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        SNAPSHOT.parent.mkdir(exist_ok=True)
+        SNAPSHOT.write_text(rendered(Path(name)), "utf-8")

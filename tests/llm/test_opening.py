@@ -18,7 +18,7 @@ from palmette.engine import Budget, run_topology
 from palmette.errors import InputError, ModelError, UserError
 from palmette.llm import Message, Prompt, Settings
 from palmette.llm.cassette import read_cassette, write_cassette
-from palmette.llm.opening import ModelChoice, about, open_models, open_provider
+from palmette.llm.opening import ModelChoice, about, check_roles, open_models, open_provider
 from palmette.llm.prices import price_of
 from palmette.llm.relay import Relay
 from palmette.llm.secrets import hider, load_secrets
@@ -60,6 +60,13 @@ def test_roles_have_models_of_their_own(tmp_path: Path, monkeypatch: pytest.Monk
     told = about(choice, Budget(tokens=5000))
     assert "openai:a; planner: offline; writer: openai:b; else openai:c" in told and "5000 tokens" in told
     assert open_models(ModelChoice(), tmp_path).of("any") is None
+
+
+def test_a_role_that_nobody_has_is_refused() -> None:
+    topology = setup().topology
+    check_roles(ModelChoice(models={"writer": "a:b", "planner": "a:b"}), topology)
+    with pytest.raises(UserError, match="Did you mean 'writer'"):
+        check_roles(ModelChoice(models={"writter": "a:b"}), topology)
 
 
 def test_keys_come_from_a_file_that_nobody_else_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.llm.models import Models
-from palmette.llm.opening import ModelChoice, about, open_models
+from palmette.llm.opening import ModelChoice, about, check_roles, open_models
 from palmette.sandbox import Sandbox, WarmSpark
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
@@ -30,6 +30,8 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     inputs = _asked_for(run_file, arguments)
     run = inputs.run
     choice = ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
+    topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
+    check_roles(choice, topology)
     models = open_models(choice, folder)
     place = tempfile.TemporaryDirectory(prefix="palmette-base-")
     base = export_base(inputs.repository, run.repository.base, Path(place.name) / "base")
@@ -43,7 +45,6 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         tables=inputs.view.tables,
     )
     bench.spark.warm_up()
-    topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
     services = services_of(inputs.view, bench, models)
     budget = _budget(run)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import Field
 
 from palmette.documents import Model
-from palmette.engine import Budget, create, names
-from palmette.errors import UserError
+from palmette.engine import Budget, Topology, create, load, names
+from palmette.errors import UserError, nearest
 from palmette.llm.answerer import Answerer
 from palmette.llm.messages import Provider, Settings
 from palmette.llm.models import Models
@@ -18,6 +18,9 @@ from palmette.llm.secrets import hider, load_secrets
 
 BUILT_IN = "offline"
 """The name of the built-in rules."""
+
+PLANNER, WORDS = "planner", "words"
+"""The roles of those who are not actors: who chooses the way, and who reads a specification's free words."""
 
 
 class ModelChoice(Model):
@@ -58,6 +61,20 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
     roles = {role: answerer(name, role) for role, name in choice.models.items()}
     answerer(choice.model, "")
     return Models(lambda role: answerer(choice.model, role), roles)
+
+
+def check_roles(choice: ModelChoice, topology: Topology) -> None:
+    """Refuses models for roles that nobody has: they would answer nothing, unnoticed."""
+    known = {PLANNER, WORDS, *(load("actor", topology.use(name)).name for name in topology.actors)}
+    for role in choice.models:
+        if role not in known:
+            hint = nearest(role, known)
+            meant = f" Did you mean {hint!r}?" if hint else ""
+            raise UserError(
+                f"A model is named for the role {role!r}, which nobody has.{meant}",
+                f"The roles are: {', '.join(sorted(known))}.",
+                code="unknown-role",
+            )
 
 
 def about(choice: ModelChoice, budget: Budget) -> str:
