@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import server as s
-from canned import Writer, code
+from canned import ScriptAnswer, Writer, code
 
-from palmette.engine import Budget, RunResult, Setup, Topology, resume_run, run_topology
+from palmette.engine import (
+    ArtefactStore,
+    Budget,
+    Journal,
+    RunResult,
+    Setup,
+    Topology,
+    resume_run,
+    run_topology,
+)
+from palmette.engine.ledger import Ledger
+from palmette.engine.recorder import Recorder
+from palmette.engine.setup import NoObserver
 from palmette.engine.topology import Node
-from palmette.errors import ModelError
-from palmette.llm import Models, api
+from palmette.errors import ModelError, RunStopped
+from palmette.llm import Message, Models, Prompt, Settings, api
 from palmette.llm.opening import ModelChoice, open_models
 from palmette.planners.offline import OfflinePlanner
 
@@ -242,6 +256,32 @@ def test_no_key_reaches_a_journal_or_an_error(
     connection.close()
     for path in (tmp_path / "run").rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_parallel_calls_share_the_connections_and_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(handler: s.Handler) -> None:
+        time.sleep(0.2)
+        s.answers(GOOD)(handler)
+
+    def ask(number: int) -> bool:
+        prompt = Prompt(role="writer", messages=(Message(speaker="user", text=f"Write number {number}."),))
+        try:
+            answerer.ask(prompt, ScriptAnswer, ledger.payer("writer"))
+        except RunStopped:
+            return False
+        return True
+
+    with s.serving(slowly) as server, Journal(tmp_path) as journal, ThreadPoolExecutor(8) as pool:
+        monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.url)
+        answerer = open_models(ModelChoice(model=MODEL, settings=Settings(max_tokens=100)), tmp_path).of("writer")
+        assert answerer
+        # Each may take 114 tokens: a prompt of about 14, and an answer of at most 100.
+        ledger = Ledger(Recorder(journal, NoObserver(), Budget(tokens=500)), ArtefactStore(tmp_path))
+        begun = time.monotonic()
+        done = list(pool.map(ask, range(8)))
+        assert time.monotonic() - begun < 2, "side by side"
+    assert done.count(True) == len(server.asked) == 4
+    assert ledger.recorder.state.spent.spend.tokens <= 500
 
 
 def test_what_is_asked_follows_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,8 +262,16 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run_coroutine_threadsafe(work, _loop()).result()
 
 
-@cache
 def _loop() -> asyncio.AbstractEventLoop:
+    with _one_loop:  # two loops would wait for each other's connections for ever
+        return _made_loop()
+
+
+_one_loop = threading.Lock()
+
+
+@cache
+def _made_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="palmette-llm", daemon=True).start()
     return loop
