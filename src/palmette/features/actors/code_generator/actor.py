@@ -6,18 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from palmette.documents import Model
-from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
+from palmette.engine.actor import Attempt, Context, TextFile, Verdict, Violation
+from palmette.features import briefs
 from palmette.features.actors.code_generator.offline import draft
-from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
+from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
+from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
 
 
 class ScriptInput(Model):
@@ -28,7 +31,12 @@ class ScriptInput(Model):
     tests: Tests | None = None
 
 
-class CodeGenerator(BaseActor):
+class ScriptAnswer(Answer):
+    script: Python
+    """The whole file of the feature script."""
+
+
+class CodeGenerator(Agent):
     """Fills the template with the computation of every feature."""
 
     name = "code_generator"
@@ -36,17 +44,39 @@ class CodeGenerator(BaseActor):
     produces = "script"
     Input = ScriptInput
     Output = Script
+    Answer = ScriptAnswer
     has_criterion = True
 
-    def __init__(self, view: View, workbench: Workbench) -> None:
+    def __init__(self, view: View, workbench: Workbench, models: Models = OFFLINE) -> None:
+        super().__init__(models)
         self.view, self.workbench = view, workbench
 
-    def run(self, input: ScriptInput, context: Context) -> Attempt[Script]:
+    def offline(self, input: ScriptInput, context: Context) -> Attempt[Script]:
         failed = context.attempts[-1] if context.attempt > 1 else None
         written = draft(self.view, input.template, input.config, input.utilities, failed)
+        return Attempt(self._script(input, written.text), written.reason, written.fix)
+
+    def brief(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
+        """Everything but the tests: who writes the script must not write it for them."""
+        checkout = Checkout(self.workbench.repository)
+        return (
+            briefs.meaning(self.view),
+            briefs.registry_of(self.view),
+            section("template", input.template.file.text, rank=NEEDED, language="python"),
+            section("places", *_places(self.view, input.config, input.template), rank=NEEDED),
+            section("utilities", *map(_utility, input.utilities.chosen), rank=1),
+            briefs.readme(checkout, self.workbench.run.repository.readme),
+            briefs.specification(input.request),
+            briefs.neighbour(checkout, self.view),
+        )
+
+    def read(self, answer: ScriptAnswer, input: ScriptInput, context: Context) -> Attempt[Script]:
+        return Attempt(self._script(input, answer.script), answer.reason, answer.fix)
+
+    def _script(self, input: ScriptInput, text: str) -> Script:
         conventions = input.template.conventions
-        file = self.workbench.formatted(input.template.file.model_copy(update={"text": written.text}), conventions)
-        return Attempt(Script(file=file, entry=shape_of(conventions, "build").name), written.reason, written.fix)
+        file = self.workbench.formatted(input.template.file.model_copy(update={"text": text}), conventions)
+        return Script(file=file, entry=shape_of(conventions, "build").name)
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
@@ -115,3 +145,28 @@ def _checks(context: Context) -> list[Check]:
     sent_back = any(found.code == MutationCheck.code for attempt in context.attempts for found in attempt.violations)
     replaced: dict[str, Check] = {MutationCheck.code: MutationCheck(required=0.0)} if sent_back else {}
     return [replaced.get(check.code, check) for check in registered() if check.code != TestsCheck.code]
+
+
+def _utility(utility: Utility) -> str:
+    """What it is for, and how it is imported and called."""
+    doc = f"\n{utility.doc.strip()}" if utility.doc.strip() else ""
+    return f"{utility.need}: from {utility.module} import {utility.name}\ncall: {utility.call}{doc}"
+
+
+def _places(view: View, config: Config, template: Template) -> list[str]:
+    """Where the script finds what is configured."""
+    conventions = template.conventions
+    kind = config.class_name.replace(":", ".") or "the YAML document, as yaml.safe_load gives it"
+    formats = {
+        f"source:{name}": "a catalogue table" if table.table else table.format for name, table in view.tables.items()
+    }
+    facts = [
+        f"{fact}: `{code}`{f' ({formats[fact]})' if fact in formats else ''}" for fact, code in config.accessors.items()
+    ]
+    cutoff = "" if view.cutoff == "spine" else f", `{conventions.as_of_option}` (ISO 8601)"
+    return [
+        f"The file is {template.file.path}.",
+        f"`config` is {kind}. Expressions on it:",
+        "\n".join(facts) or "(none: use constants of the script for places)",
+        f"Options of `main`: `{conventions.config_option}` (path of the configuration){cutoff}.",
+    ]

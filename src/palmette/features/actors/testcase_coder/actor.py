@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import PurePosixPath
 
 from palmette.documents import Model
 from palmette.engine.actor import (
     Attempt,
-    BaseActor,
     Context,
     Measurement,
     TextFile,
     Verdict,
     Violation,
 )
-from palmette.features.actors.testcase_coder.offline import file_of_tests
+from palmette.features import briefs
+from palmette.features.actors.testcase_coder.literals import schema_text
+from palmette.features.actors.testcase_coder.offline import file_of_tests, table_schema
 from palmette.features.actors.testcase_coder.stand_in import stand_in
-from palmette.features.artefacts import Template, TestCases, Tests
+from palmette.features.artefacts import Conventions, Template, TestCase, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
+from palmette.features.repository import Checkout
+from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
 
 SHARE = 0.8
 """More than this share of the tests must pass."""
@@ -31,7 +36,14 @@ class Inputs(Model):
     template: Template
 
 
-class TestcaseCoder(BaseActor):
+class TestsAnswer(Answer):
+    __test__ = False
+
+    tests: Python
+    """The whole pytest file."""
+
+
+class TestcaseCoder(Agent):
     """Writes one test a case, and proves the file on a stand-in that answers from the expectations."""
 
     __test__ = False
@@ -41,16 +53,38 @@ class TestcaseCoder(BaseActor):
     produces = "tests"
     Input = Inputs
     Output = Tests
+    Answer = TestsAnswer
     has_criterion = True
 
-    def __init__(self, view: View, workbench: Workbench) -> None:
+    def __init__(self, view: View, workbench: Workbench, models: Models = OFFLINE) -> None:
+        super().__init__(models)
         self.view, self.workbench = view, workbench
 
-    def run(self, input: Inputs, context: Context) -> Attempt[Tests]:
+    def offline(self, input: Inputs, context: Context) -> Attempt[Tests]:
+        module = module_of(input.template, self.view)
+        return Attempt(self._tests(input, file_of_tests(self.view, input.cases, input.template.conventions, module)))
+
+    def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
+        """Everything but the script and what it should compute: who tests it must not know how it is made."""
+        checkout, conventions = Checkout(self.workbench.repository), input.template.conventions
+        return (
+            section("call", *_call(self.view, input.template, self._path(conventions)), rank=NEEDED),
+            section("cases", *map(_case, input.cases.cases), rank=NEEDED),
+            section("tables", *_schemas(self.view), rank=NEEDED),
+            briefs.readme(checkout, self.workbench.run.repository.readme),
+            briefs.neighbour_test(checkout, self.view, conventions),
+        )
+
+    def read(self, answer: TestsAnswer, input: Inputs, context: Context) -> Attempt[Tests]:
+        return Attempt(self._tests(input, answer.tests), answer.reason, answer.fix)
+
+    def _tests(self, input: Inputs, text: str) -> Tests:
         conventions = input.template.conventions
-        path = conventions.test_path.replace("{view}", self.view.name)
-        text = file_of_tests(self.view, input.cases, conventions, module_of(input.template, self.view))
-        return Attempt(Tests(file=self.workbench.formatted(TextFile(path=path, text=text), conventions)))
+        file = TextFile(path=self._path(conventions), text=text)
+        return Tests(file=self.workbench.formatted(file, conventions))
+
+    def _path(self, conventions: Conventions) -> str:
+        return conventions.test_path.replace("{view}", self.view.name)
 
     def check(self, input: Inputs, output: Tests, context: Context) -> Verdict:
         """The tests run, and more than 80 % of them pass; every failure is reported."""
@@ -110,3 +144,55 @@ def verdict(result: SuiteResult, count: int, path: str) -> Verdict:
         for name, trace in result.failed.items()
     )
     return Verdict(ok=len(result.passed) > SHARE * total, violations=failures, measurements=(measurement,))
+
+
+def _call(view: View, template: Template, path: str) -> list[str]:
+    """How the function under test is imported and called, in words."""
+    conventions = template.conventions
+    entry, bound = shape_of(conventions, "build").name, signature(view, conventions, "build")
+    arguments = [f"- {each.name}: {_argument(each, view)}" for each in bound]
+    fixture = (
+        f"Sessions come from the team's fixture `{conventions.fixture}`; do not define it."
+        if conventions.fixture
+        else "The team has no fixture for a Spark session: define one, of module scope, with `local[1]`."
+    )
+    return [
+        f"The test file is {path}. The function under test: from {module_of(template, view)} import {entry}",
+        "\n".join([f"{entry}({', '.join(each.name for each in bound)}) gives one data frame.", *arguments]),
+        fixture,
+    ]
+
+
+def _argument(bound: Bound, view: View) -> str:
+    """What is passed for a parameter."""
+    names = ", ".join(sorted(view.tables))
+    text = bound.annotation.replace(" ", "").lower().startswith("str")
+    return {
+        "spark": "the Spark session",
+        "config": "None",
+        "tables": f"a dict from table name to data frame, of all tables: {names}",
+        "table": f"the data frame of table {bound.table or names}",
+        "frame": f"the data frame of table {names}",
+        "as_of": f"the cut-off of the case, as {'ISO 8601 text' if text else 'an aware datetime'}",
+        "argv": "leave it out",
+        "other": "leave it out",
+    }[bound.meaning]
+
+
+def _schemas(view: View) -> list[str]:
+    """The tables and the output as DDL strings."""
+    tables = [f"{name}: {schema_text(table_schema(view, name))}" for name in sorted(view.tables)]
+    return ["\n".join(tables), f"output: {schema_text(view.output)}"]
+
+
+def _case(case: TestCase) -> str:
+    """A case, one row a line; rows without their nulls, but for those that are expected."""
+    lines = [f"case {case.name}: {case.why}", *([f"as_of: {case.as_of}"] if case.as_of else [])]
+    for name, rows in case.given.items():
+        kept = ({column: value for column, value in row.items() if value is not None} for row in rows)
+        lines += [f"given {name}:", *map(_json, kept)]
+    return "\n".join([*lines, "expected:", *(map(_json, case.expect) if case.expect else ["(no rows)"])])
+
+
+def _json(row: dict[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import lru_cache
+from typing import Any
+
+from pydantic import Field
 
 from palmette.documents import Model
-from palmette.engine.actor import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
-from palmette.features.actors.testcase_generator.offline import MOST, Suite
-from palmette.features.artefacts import Request, Template, TestCases
-from palmette.features.frame_json import encode, encode_row, frame_of_unit_test, instant_of
+from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.features import briefs
+from palmette.features.actors.testcase_generator.offline import MOST, Suite, case_of, situation
+from palmette.features.artefacts import Request, Template, TestCase, TestCases
+from palmette.features.frame_json import encode, encode_row
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, section
 
 SURVIVED = "mutant-survived"
 """A deviation of the script that the tests let pass."""
@@ -23,7 +29,25 @@ class Inputs(Model):
     template: Template | None = None
 
 
-class TestcaseGenerator(BaseActor):
+class Given(Model):
+    """One test case, without what must come out."""
+
+    name: str = Field(pattern="^[a-z][a-z0-9_]*$", max_length=80)
+    """In snake_case; becomes the name of the test."""
+    why: str
+    """Which path or boundary it covers, as one sentence."""
+    as_of: str | None = None
+    """The cut-off, ISO 8601 in UTC, e.g. 2024-05-17T14:30:05Z; left out where each row of the spine has its own."""
+    given: dict[str, tuple[dict[str, Any], ...]]
+    """Table to rows, each column to value. Decimals are strings, dates 2024-05-17, timestamps as the cut-off."""
+
+
+class CasesAnswer(Answer):
+    cases: tuple[Given, ...]
+    """The cases, at most 10."""
+
+
+class TestcaseGenerator(Agent):
     """Chooses the fewest adversarial rows that tell the view from everything that could be built by mistake."""
 
     __test__ = False
@@ -33,13 +57,52 @@ class TestcaseGenerator(BaseActor):
     produces = "cases"
     Input = Inputs
     Output = TestCases
+    Answer = CasesAnswer
     has_criterion = True
 
-    def __init__(self, view: View, seed: int = 0) -> None:
+    def __init__(self, view: View, seed: int = 0, models: Models = OFFLINE) -> None:
+        super().__init__(models)
         self.view = view
         self.suite = lru_cache(maxsize=1)(lambda: Suite(view, seed))
 
-    def run(self, input: Inputs, context: Context) -> Attempt[TestCases]:
+    def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
+        return (
+            briefs.meaning(self.view),
+            briefs.registry_of(self.view),
+            section("mistakes", *self._mistakes(), rank=NEEDED),
+            briefs.specification(input.request),
+        )
+
+    def _mistakes(self) -> list[str]:
+        """Those that some case can tell apart; the boundaries first, because each of them must be."""
+        possible = self.suite().possible
+        found: dict[bool, dict[str, list[str]]] = {True: defaultdict(list), False: defaultdict(list)}
+        for other in self.suite().deviants:
+            if other.what in possible:
+                where, _, what = other.what.rpartition(": ")
+                found[other.is_boundary][what].append(where or self.view.name)
+        lines = {
+            needed: "\n".join(f"- {what} ({', '.join(dict.fromkeys(where))})" for what, where in listed.items())
+            for needed, listed in found.items()
+        }
+        return [
+            f"Each of these must show, of each that it names:\n{lines[True]}" if lines[True] else "",
+            "Of each feature, a row with a value and a row with the default (or null).",
+            f"These should show too:\n{lines[False]}" if lines[False] else "",
+        ]
+
+    def read(self, answer: CasesAnswer, input: Inputs, context: Context) -> Attempt[TestCases]:
+        """The rows are the model's, what must come out is the oracle's."""
+        return Attempt(TestCases(cases=tuple(map(self._case, answer.cases))), answer.reason, answer.fix)
+
+    def _case(self, given: Given) -> TestCase:
+        asked = TestCase(name=given.name, why=given.why, as_of=given.as_of, given=given.given, expect=())
+        try:
+            return case_of(self.view, given.name, given.why, *situation(self.view, asked))
+        except (NotCovered, WouldFail, ValueError):
+            return asked  # the criterion says why
+
+    def offline(self, input: Inputs, context: Context) -> Attempt[TestCases]:
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
         if not cases:
@@ -69,8 +132,7 @@ class TestcaseGenerator(BaseActor):
     def check(self, input: Inputs, output: TestCases, context: Context) -> Verdict:
         """1 to 10 cases, expectations as the oracle computes them, every feature and edge of time covered."""
         violations = [*self._count(output), *self._expectations(output)]
-        told = self.suite().told(output.cases)
-        possible = frozenset[str]().union(*(candidate.tells for candidate in self.suite().candidates))
+        told, possible = self.suite().told(output.cases), self.suite().possible
         edges = [other.what for other in self.suite().deviants if other.is_boundary and other.what in possible]
         violations += [
             Violation(
@@ -109,8 +171,7 @@ class TestcaseGenerator(BaseActor):
         found = []
         for case in output.cases:
             try:
-                frames = frame_of_unit_test(self.view, case.given)
-                computed = expected(self.view, frames, instant_of(case.as_of) if case.as_of else None)
+                computed = expected(self.view, *situation(self.view, case))
             except (NotCovered, WouldFail, ValueError) as error:
                 found.append(
                     Violation(

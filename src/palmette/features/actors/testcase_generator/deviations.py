@@ -108,14 +108,10 @@ def _times(view: View) -> Iterator[Deviant]:
     for table in view.tables.values():
         if table.available_time is not None:
             early = table.model_copy(update={"available_time": None})
-            tables = {**view.tables, table.name: early}
-            sources = tuple(
-                replace(source, table=early) if source.table == table else source for source in view.sources
-            )
             yield Deviant(
                 f"{table.name}: availability is ignored",
                 tuple(f.name for f in view.features),
-                replace(view, tables=tables, sources=sources),
+                view.with_tables({**view.tables, table.name: early}),
                 is_boundary=True,
             )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import NamedTuple
 
 from palmette.features.actors.testcase_generator.cover import (
     FEATURE_VALUES,
@@ -27,7 +28,9 @@ from palmette.features.frames.scene import Rows
 from palmette.features.frames.studio import Row, Studio
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
+from palmette.features.spec.author_tests import is_midnight
 from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec.run import YEARS
 from palmette.features.spec.view import View
 
 MOST = 10
@@ -60,6 +63,11 @@ class Suite:
     @cached_property
     def candidates(self) -> list[Candidate]:
         return judged(self.studio, self.staged, self.deviants)
+
+    @cached_property
+    def possible(self) -> frozenset[str]:
+        """What some candidate tells."""
+        return frozenset[str]().union(*(candidate.tells for candidate in self.candidates))
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
         """The author's examples, and what they leave untested; at most `MOST`."""
@@ -108,17 +116,46 @@ class Suite:
         """The deviations that cases tell apart, and the values that features take in them."""
         found: set[str] = set()
         for case in cases:
-            frames = frame_of_unit_test(self.view, case.given)
-            as_of = instant_of(case.as_of) if case.as_of else None
             try:
+                frames, as_of = situation(self.view, case)
                 right = expected(self.view, frames, as_of)
-            except (NotCovered, WouldFail):
+            except (NotCovered, WouldFail, ValueError):
                 continue
             for other in self.deviants:
                 wrong = other.output(frames, as_of)
                 if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
                     found.add(other.what)
         return found
+
+
+class Situation(NamedTuple):
+    """What a case is computed from."""
+
+    frames: dict[str, Frame]
+    as_of: datetime | None
+
+
+def situation(view: View, case: TestCase) -> Situation:
+    """The tables and the cut-off of a case.
+
+    Raises:
+        ValueError: the view has no such table or column, a value does not fit, or the cut-off is not one of the view's.
+    """
+    if unknown := [name for name in case.given if name not in view.tables]:
+        raise ValueError(f"the view reads no table {unknown[0]!r}, but {', '.join(sorted(view.tables))}")
+    frames = frame_of_unit_test(view, case.given)
+    if (case.as_of is None) != (view.cutoff == "spine"):
+        raise ValueError(
+            "it needs an as_of" if case.as_of is None else "the rows of the spine have the cut-offs, not as_of"
+        )
+    if case.as_of is None:
+        return Situation(frames, None)
+    as_of = instant_of(case.as_of)
+    if not YEARS[0] <= as_of.year <= YEARS[1]:
+        raise ValueError(f"the year of {case.as_of} is outside {YEARS[0]} to {YEARS[1]}")
+    if view.cutoff == "partition" and not is_midnight(as_of, view.zone):
+        raise ValueError(f"{case.as_of} is not midnight in {view.zone}; a partition ends with its day")
+    return Situation(frames, as_of)
 
 
 def example(view: View, test: UnitTest) -> TestCase | None:

@@ -1,0 +1,208 @@
+"""The agents that write cases, tests and scripts: what a model is shown, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from canned import Canned, models
+from small_team import SmallTeam
+
+from palmette.engine import TERMINATE, Attempt, Context, TextFile, Violation, create
+from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
+from palmette.features.artefacts import Tests, Utilities, Utility
+from palmette.sandbox import Sandbox, WarmSpark
+
+AGENTS = ("testcase_generator", "testcase_coder", "code_generator")
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+RULE = "- Every script begins with the comment `# (c) shop`, and every test file, too."
+DIVIDE = Utility(
+    need="divide", name="ratio", module="lib", call="ratio({numerator}, {denominator})", doc="Null on zero."
+)
+TESTS = Tests(file=TextFile(path="tests/test_buyer_sales.py", text="def test_of_the_team(): ...\n"))
+AS_OF = "2024-05-17T14:30:05Z"
+by_name = pytest.mark.parametrize("name", AGENTS)
+
+
+def a_team(folder: Path) -> SmallTeam:
+    """A team whose README has a rule; nothing here needs Spark."""
+    sandbox = Sandbox()
+    team = SmallTeam(folder, sandbox, WarmSpark(sandbox))
+    readme = team.repository / "README.md"
+    readme.write_text(f"{readme.read_text('utf-8')}\n{RULE}\n", "utf-8")
+    return team
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> SmallTeam:
+    return a_team(tmp_path_factory.mktemp("team"))
+
+
+def asked(team: SmallTeam, name: str) -> Any:
+    found = team.input(f"features.{name}")
+    if name != "code_generator":
+        return found
+    return found.model_copy(update={"utilities": Utilities(chosen=(DIVIDE,)), "tests": TESTS})
+
+
+def agent(team: SmallTeam, name: str, *replies: str) -> Any:
+    return create("actor", f"features.{name}", {**team.services, "models": models(Canned(replies))})
+
+
+def answered(team: SmallTeam, name: str, *replies: str, **context: Any) -> Attempt[Any]:
+    found = agent(team, name, *replies).run(asked(team, name), Context(name, Path(), **context))
+    assert isinstance(found, Attempt)
+    return found
+
+
+def prompt(team: SmallTeam, name: str, **context: Any) -> str:
+    sent = agent(team, name).render(asked(team, name), Context(name, team.folder / "work", **context))
+    return "\n\n----------\n\n".join(message.text for message in sent.messages) + "\n"
+
+
+@by_name
+def test_the_prompt_is_the_one_that_was_reviewed_on_any_machine(name: str, team: SmallTeam) -> None:
+    """`python tests/features/actors/test_agents.py` renews the snapshots."""
+    text = prompt(team, name)
+    assert text == (SNAPSHOTS / f"{name}.md").read_text("utf-8")
+    assert str(team.folder) not in text and "/tmp" not in text
+
+
+@by_name
+def test_what_is_shown_does_not_depend_on_where_and_when(name: str, team: SmallTeam, tmp_path: Path) -> None:
+    assert prompt(a_team(tmp_path / "elsewhere"), name) == prompt(team, name)
+
+
+@pytest.mark.parametrize("name", ["testcase_coder", "code_generator"])
+def test_a_rule_of_the_readme_reaches_the_model_and_its_answer_the_file(name: str, team: SmallTeam) -> None:
+    assert RULE in prompt(team, name)
+    field = "script" if name == "code_generator" else "tests"
+    output = answered(team, name, f"```python {field}\n# (c) shop\nx = 1\n```\n").output
+    assert output.file.text.startswith("# (c) shop")
+
+
+def test_who_writes_tests_never_sees_a_script_and_who_writes_the_script_no_tests(team: SmallTeam) -> None:
+    script = agent(team, "code_generator").offline(asked(team, "code_generator"), Context("x", Path())).output.file
+    coder, generator = prompt(team, "testcase_coder"), prompt(team, "testcase_generator")
+    template = asked(team, "code_generator").template.file
+    for text in (coder, generator):
+        assert "groupBy" not in text and "spark.read" not in text
+        lines = [line for line in (*script.text.splitlines(), *template.text.splitlines()) if len(line) > 30]
+        own = [line for line in lines if line in text]
+        assert not own, own
+    writer = prompt(team, "code_generator")
+    assert TESTS.file.text not in writer and "def test_" not in writer
+    assert all(case.name not in writer for case in asked(team, "testcase_coder").cases.cases)
+
+
+def test_the_test_writer_is_not_told_how_the_view_is_computed(team: SmallTeam) -> None:
+    text = prompt(team, "testcase_coder")
+    assert "30 days before the cut-off" not in text and "aggregate:" not in text
+    assert "from features.buyer_sales import build" in text and "fixture `spark`" in text
+
+
+def test_the_script_writer_is_shown_configuration_and_utilities(team: SmallTeam) -> None:
+    text = prompt(team, "code_generator")
+    assert 'source:sales: `config["inputs"]["sales"]` (parquet)' in text and "`--as-of`" in text
+    assert "from lib import ratio\ncall: ratio({numerator}, {denominator})\nNull on zero." in text
+    assert "Sales of a store." in text, "a neighbouring script"
+
+
+@pytest.mark.parametrize(("name", "reply", "violation"), [
+    ("code_generator", "I would group the sales by buyer and then join them.", "answer-incomplete"),
+    ("code_generator", "```sql\nselect 1\n```", "answer-wrong-language"),
+    ("code_generator", "```python script\ndef build(:\n```", "answer-broken-code"),
+    ("testcase_coder", "Here are the tests: all pass.", "answer-incomplete"),
+    ("testcase_generator", '```json\n{"cases": [{"name": "No", "why": "", "given": {}}]}\n```', "answer-wrong-fields"),
+    ("testcase_generator", '```json\n{"cases": 3}\n```', "answer-wrong-fields"),
+])  # fmt: skip
+def test_answers_that_cannot_be_used_are_asked_again_then_handed_over(
+    name: str, reply: str, violation: str, team: SmallTeam
+) -> None:
+    attempt = answered(team, name, reply, reply, reply)
+    assert attempt.output is None and attempt.fix == TERMINATE
+    assert [found.code for found in attempt.violations] == [violation]
+
+
+@by_name
+def test_a_model_may_hand_the_task_back(name: str, team: SmallTeam) -> None:
+    said = json.dumps({"reason": "The registry has no refunds.", "fix": "TERMINATE"})
+    attempt = answered(team, name, f"```json\n{said}\n```")
+    assert (attempt.output, attempt.reason, attempt.fix) == (None, "The registry has no refunds.", TERMINATE)
+
+
+@pytest.mark.parametrize(("name", "field", "path"), [
+    ("code_generator", "script", "features/buyer_sales.py"), ("testcase_coder", "tests", "tests/test_buyer_sales.py"),
+])  # fmt: skip
+def test_where_a_file_lies_is_not_the_models_choice(name: str, field: str, path: str, team: SmallTeam) -> None:
+    prose = (
+        f"Sure! I put it into ../../etc/passwd.py:\n\n```python {field} file=../x.py\nx = 1\n```\nRun it with pytest."
+    )
+    output = answered(team, name, prose).output
+    assert (output.file.path, output.file.text) == (path, "x = 1\n")
+
+
+def test_what_went_wrong_and_the_last_script_are_shown_on_a_repeated_attempt(team: SmallTeam) -> None:
+    output = answered(team, "code_generator", "```python script\nx = 1\n```").output
+    wrong = Violation(code="missing-function", message="There is no function build.", subject="build")
+    text = prompt(team, "code_generator", instruction="Define build.", evidence=(wrong,), last=output)
+    assert "Define build." in text and "[missing-function] There is no function build." in text
+    assert text.rstrip().endswith("```\nx = 1\n```")
+
+
+def sale(number: int, at: str, **values: Any) -> dict[str, Any]:
+    return {"sale_id": number, "buyer_id": number, "amount": 1.5, "sold_at": at, **values}
+
+
+def cases(*rows: dict[str, Any], as_of: str | None = AS_OF, table: str = "sales") -> str:
+    one = {"name": "edges", "why": "Both sides.", "given": {table: rows}, **({"as_of": as_of} if as_of else {})}
+    return f"```json\n{json.dumps({'cases': [one]})}\n```"
+
+
+def judged(team: SmallTeam, reply: str) -> tuple[Any, list[Violation]]:
+    actor: TestcaseGenerator = agent(team, "testcase_generator", reply)
+    given, context = asked(team, "testcase_generator"), Context("testcase_generator", Path())
+    output = actor.run(given, context).output
+    assert output is not None
+    return output, list(actor.check(given, output, context).violations)
+
+
+def test_what_must_come_out_is_the_oracles_whatever_a_model_says(team: SmallTeam) -> None:
+    rows = [sale(1, "2024-05-10T14:30:05Z"), sale(2, "2024-05-10T14:30:04.999999Z"), sale(3, AS_OF)]
+    output, violations = judged(team, cases(*rows))
+    (case,) = output.cases
+    assert [(row["buyer_id"], row["sales_30d"], row["amount_7d"]) for row in case.expect] == [(1, 1, 1.5), (2, 1, None)]
+    assert {found.code for found in violations} == {"boundary-not-covered"}, "that of 30 days"
+
+
+@pytest.mark.parametrize(("reply", "said"), [
+    (cases(sale(1, "yesterday")), "'yesterday' in column 'sold_at' is not a timestamp"),
+    (cases(sale(1, AS_OF, refunded=True)), "there is no column 'refunded'"),
+    (cases(sale(1, AS_OF), table="refunds"), "the view reads no table 'refunds', but sales"),
+    (cases(sale(1, AS_OF), as_of=None), "it needs an as_of"),
+    (cases(sale(1, AS_OF), as_of="noon"), "Invalid isoformat string"),
+    (cases(sale(1, AS_OF), as_of="0001-01-01T00:00:00Z"), "is outside 1700 to 2200"),
+])  # fmt: skip
+def test_a_case_that_cannot_be_computed_is_a_violation_that_says_why(reply: str, said: str, team: SmallTeam) -> None:
+    _, violations = judged(team, reply)
+    found = [one for one in violations if one.code == "case-not-computable"]
+    assert len(found) == 1 and said in found[0].message
+
+
+def test_without_a_model_the_rules_answer(team: SmallTeam) -> None:
+    for name in AGENTS:
+        actor = create("actor", f"features.{name}", team.services)
+        given, context = asked(team, name), Context(name, Path())
+        assert actor.model is None and actor.run(given, context) == actor.offline(given, context)
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        SNAPSHOTS.mkdir(exist_ok=True)
+        written = a_team(Path(place) / "team")
+        for each in AGENTS:
+            (SNAPSHOTS / f"{each}.md").write_text(prompt(written, each), "utf-8")
