@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from palmette.errors import InputError
+from palmette.features.frames import scenarios
 from palmette.features.inputs import read_inputs
+from palmette.features.spec.resolve import load_view
 
 FSC = """fsc: 1
 feature_view: user_orders
@@ -66,6 +68,13 @@ def test_relative_paths_are_the_repository_s(folder: Path) -> None:
     inputs = read_inputs(folder / "runs/run.yaml")
     assert inputs.run.output.path == "lake/user_orders"
     assert [table.path for table in inputs.view.tables.values()] == ["../tables/orders.csv"]
+    assert [source.table.path for source in inputs.view.sources] == ["../tables/orders.csv"]
+
+
+def test_where_tables_lie_changes_no_scenario(folder: Path) -> None:
+    """Frames recognise the tables of sources, whatever path they have from the repository."""
+    view = read_inputs(folder / "runs/run.yaml").view
+    assert scenarios(view) == scenarios(load_view(folder / "fsc.yaml", folder / "dfr.yaml"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " & ".join(case["found"]))

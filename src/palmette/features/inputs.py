@@ -79,9 +79,7 @@ def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path)
     )
     output = run.output.model_copy(update={"path": rebased(run.output.path, files["run"].parent, repository)})
     tables = {name: _rebased_table(table, files["dfr"].parent, repository) for name, table in view.tables.items()}
-    return Inputs(
-        run.model_copy(update={"output": output}), dataclasses.replace(view, tables=tables), request, repository
-    )
+    return Inputs(run.model_copy(update={"output": output}), view.with_tables(tables), request, repository)
 
 
 def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:

@@ -8,7 +8,7 @@ names are resolved, words have become computations, categories are spread out, d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
@@ -122,6 +122,14 @@ class View:
     and derivations. Grouping keys are not counted: every feature depends on them."""
     spec: FeatureSpec
     """As written by the author."""
+
+    def __post_init__(self) -> None:
+        assert all(source.table == self.tables[source.table.name] for source in self.sources)
+
+    def with_tables(self, tables: Mapping[str, Table]) -> View:
+        """The view on other tables of the same names, in its sources too."""
+        sources = tuple(replace(source, table=tables[source.table.name]) for source in self.sources)
+        return replace(self, tables=tables, sources=sources)
 
     def source(self, name: str) -> ViewSource:
         return next(source for source in self.sources if source.name == name)
