@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tempfile
 from pathlib import Path
 from random import Random
 
 import pytest
+from canned import models
 from hypothesis import given
 from hypothesis import strategies as st
 from shapes import Shape, shapes, some
@@ -26,12 +29,38 @@ from palmette.engine import (
     read_journal,
     run_topology,
 )
+from palmette.llm import Prompt, Reply, Settings
 
 PLANNERS = names("planner")
 
 
+class Dice:
+    """A model that throws dice for what is permitted, END first; or for anything at all."""
+
+    name = "dice"
+
+    def __init__(self, *, legal: bool = True) -> None:
+        self._legal = legal
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        return None
+
+    def reply(self, prompt: Prompt, settings: Settings) -> Reply:
+        text = prompt.messages[1].text
+        permitted = text.rstrip("`\n").splitlines()[-1].split(", ")
+        chance = Random(text)
+        if self._legal:
+            answer = {"route": [END if END in permitted else chance.choice(permitted)]}
+        else:
+            anything = [*re.findall(r"^(a\d): ", text, flags=re.MULTILINE), *permitted, END, "nobody", ""]
+            target, instruction = chance.choice([("", ""), (chance.choice(anything), "mend it")])
+            route = [chance.choice(anything) for _ in range(chance.randint(0, 4))]
+            answer = {"route": route, "target": target, "instruction": instruction, "errors": [chance.randint(0, 3)]}
+        return Reply(text=json.dumps(answer), model=self.name)
+
+
 def made(name: str) -> Planner:
-    planner: Planner = create("planner", name, {"seed": 5})
+    planner: Planner = create("planner", name, {"seed": 5, "models": models(Dice())})
     return planner
 
 
@@ -122,3 +151,25 @@ def test_its_runs_end_permitted_and_their_state_is_the_fold_of_the_journal(shape
         for entry in entries:
             if entry.event.kind == "actor_succeeded":
                 assert entry.event.verdict.ok
+
+
+@some
+@given(shapes())
+def test_nothing_that_a_model_chooses_against_the_topology_is_followed(shape: Shape) -> None:
+    class Watch:
+        planner: Planner = create("planner", "model", {"models": models(Dice(legal=False))})
+
+        def decide(self, situation: Situation) -> Decision:
+            decision = self.planner.decide(situation)
+            targets = {"", *situation.topology.actors}
+            legal.append(decision.next in {*situation.permitted, STOP} and decision.target in targets)
+            return decision
+
+    legal: list[bool] = []
+    with tempfile.TemporaryDirectory() as folder:
+        result = run_topology(shape.setup(Watch()), Path(folder) / "run")
+        kinds = [entry.event.kind for entry in read_journal(Path(folder) / "run")]
+        assert [kind == "decided" for kind in kinds if kind in ("decided", "decision_refused")] == legal
+        assert result.status == "stopped" or all(
+            actor.status == "succeeded" for actor in result.state.actors.values() if actor.invocations
+        )

@@ -14,7 +14,9 @@ from palmette.cli.summary import present
 
 @click.command()
 @click.argument("run_file", type=click.Path(path_type=Path))
-@click.option("--planner", type=click.Choice(["offline", "sequential", "random"]), help="Instead of the run file's.")
+@click.option(
+    "--planner", type=click.Choice(["offline", "model", "sequential", "random"]), help="Instead of the run file's."
+)
 @click.option("--human", type=click.Choice(["console", "none"]), help="Whom to ask; instead of the run file's.")
 @click.option("--model", metavar="PROVIDER:NAME", help="Who answers the agents' tasks; instead of the run file's.")
 @click.option("--seed", type=int, help="Instead of the run file's.")

@@ -55,14 +55,14 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     return Setup(
         topology=topology,
         actors=build_actors(topology, services),
-        planner=create("planner", run.planner, services),
+        planner=create("planner", run.decider, services),
         given={"request": inputs.request},
         copied={"request": f"the files that {str(run_file)!r} names"},
         human=ConsoleHuman() if run.human == "console" else NoHuman(),
         budget=budget,
         approve=run.approve,
         seed=run.seed,
-        about=about(choice, budget),
+        about=f"{about(choice, budget)}\nplanner: {run.decider}",
         close=close,
     )
 

@@ -17,6 +17,7 @@ from palmette.documents import parse_located
 from palmette.errors import InputError
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import check_samples, load_run
+from palmette.features.spec.run import Run
 from palmette.features.spec.schemas import FORMATS, schema_of
 
 CASES = Path(__file__).with_name("cases")
@@ -162,3 +163,18 @@ def test_schema_command(tmp_path: Path) -> None:
     assert CliRunner().invoke(schema, ["dfr", "--output", str(target)]).exit_code == 0
     assert json.loads(target.read_text("utf-8")) == schema_of("dfr")
     assert CliRunner().invoke(schema, ["fcs"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "planner"),
+    [
+        ("", "offline"),
+        ("model: relay\n", "model"),
+        ("model: relay\nmodels: {planner: offline}\n", "offline"),
+        ("models: {planner: relay}\n", "model"),
+        ("model: relay\nplanner: sequential\n", "sequential"),
+        ("planner: model\n", "model"),
+    ],
+)
+def test_a_model_plans_where_one_answers_in_that_role_unless_another_planner_is_named(lines: str, planner: str) -> None:
+    assert parse_located(RUN + lines, Run, "run.yaml").value.decider == planner

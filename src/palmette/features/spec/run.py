@@ -144,8 +144,8 @@ class Run(Model):
     """Where the data goes."""
     spark: Spark = Spark()
     """Where it runs."""
-    planner: Literal["offline", "sequential", "random"] = "offline"
-    """Who decides on the next step."""
+    planner: Literal["offline", "model", "sequential", "random"] | None = None
+    """Who decides on the next step; left out: `model` where a model answers in the role `planner`, else `offline`."""
     topology: Text | None = None
     """Path of a topology of your own; the built-in one when left out."""
     model: Text = "offline"
@@ -166,3 +166,9 @@ class Run(Model):
     """What a person must agree to first."""
     pull_request: PullRequest = PullRequest()
     """How the result is handed over."""
+
+    @property
+    def decider(self) -> str:
+        """Name of the planner: the one asked for, else a model where one answers in that role, else the rules."""
+        answers = self.models.get("planner", self.model) != "offline"
+        return self.planner or ("model" if answers else "offline")

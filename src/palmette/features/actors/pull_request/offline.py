@@ -101,6 +101,6 @@ def _provenance(run: Run, request: Request) -> dict[str, str]:
         "registry": digests["dfr.yaml"],
         "palmette": palmette.__version__,
         "model": run.model,
-        "planner": run.planner,
+        "planner": run.decider,
         "seed": str(run.seed),
     }

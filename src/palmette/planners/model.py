@@ -1,0 +1,94 @@
+"""A language model as the planner: it lays a route, and after a failure says whose fault it was.
+
+The model is asked at the start, and again when something happened that its route did not foresee: a failure, a refusal,
+an edit, a human's answer. In between the route is followed. What it chooses is held against the topology by the engine;
+a refused choice is in the next prompt, with the reason. It cannot overrule a verdict, because it is not asked for one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from palmette.engine.planner import Decision, Situation
+from palmette.engine.topology import STOP
+from palmette.errors import UserError
+from palmette.llm import Answer, AnswerError, Message, Models, Prompt, describe, pack
+from palmette.llm.opening import PLANNER
+from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm.tokens import estimate_tokens
+from palmette.planners.account import account, standing
+
+
+class DecisionAnswer(Answer):
+    """What the model decides."""
+
+    reason: str = Field(default="")
+    """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
+    fix: str = Field(default="")
+    """TERMINATE when you cannot decide at all; else left out."""
+    route: tuple[str, ...]
+    """The actors to go to, in order, the next one first, and END as the last; ["STOP"] when nothing can help; [] with
+    a question."""
+    target: str = ""
+    """The one actor that must do its work anew although its inputs have not changed; empty when there is none."""
+    instruction: str = ""
+    """What the target should do differently: concrete, in words that it understands without this page."""
+    errors: tuple[int, ...] = ()
+    """Numbers of the errors that the target is held responsible for; all of them when left out."""
+    question: str = ""
+    """One precise question, when only a human can decide."""
+
+
+class ModelPlanner:
+    """Decides as a language model says, from the situation alone."""
+
+    def __init__(self, models: Models) -> None:
+        model = models.of(PLANNER)
+        if model is None:
+            raise UserError(
+                "The planner 'model' needs a model, and none is named for the role 'planner'.",
+                "Name one with --model or in `models`, or choose the planner 'offline'.",
+                code="planner-without-model",
+            )
+        self.model = model
+
+    def decide(self, situation: Situation) -> Decision:
+        if route := situation.state.route:
+            return Decision(route[0], then=route[1:])
+        try:
+            answer = self.model.ask(self.render(situation), DecisionAnswer, situation.pay)
+        except AnswerError as error:
+            return Decision(STOP, diagnosis=error.message)
+        if not isinstance(answer, DecisionAnswer):
+            return Decision(STOP, diagnosis=f"The model hands the planning over: {answer.reason or 'it says not why.'}")
+        return _ask(answer, situation) if answer.question else _go(answer, situation)
+
+    def render(self, situation: Situation) -> Prompt:
+        """What the model is sent."""
+        file = load_prompt(Path(__file__).with_suffix(".md"))
+        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': describe(DecisionAnswer)})}"
+        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
+        packed = pack(account(situation), room)
+        user = file.fill({name: part.text for name, part in packed.items()})
+        return Prompt(
+            role=PLANNER, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user))
+        )
+
+
+def _ask(answer: DecisionAnswer, situation: Situation) -> Decision:
+    """The question, unless it was asked already and there is no more to learn."""
+    last = situation.state.answer
+    if last and (last.answer is None or last.question == answer.question):
+        why = "nobody is there to answer" if last.answer is None else f"the answer was {last.answer!r}"
+        diagnosis = f"{answer.reason} Only a human can decide, and {why}: {answer.question}"
+        return Decision(STOP, diagnosis=diagnosis.strip())
+    return Decision(question=answer.question, diagnosis=answer.reason)
+
+
+def _go(answer: DecisionAnswer, situation: Situation) -> Decision:
+    following, then = (answer.route[0], answer.route[1:]) if answer.route else ("", ())
+    faults = standing(situation) if answer.target else ()
+    blamed = tuple(fault.violation for fault in faults if not answer.errors or fault.number in answer.errors)
+    return Decision(following, answer.target, answer.instruction, answer.reason, blamed, then=then)
