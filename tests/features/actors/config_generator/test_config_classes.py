@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
-from palmette.features.actors.config_generator.actor import ConfigGenerator
+from palmette.features.actors.config_generator.actor import ConfigAnswer, ConfigGenerator
 from palmette.features.artefacts import Config, Request
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -71,6 +71,9 @@ def test_classes(
     assert list(written) == case.get("order", list(written))
     verdict = actor.check(actor.Input(request=request_artefact), attempt.output, context)
     assert verdict.ok, verdict.violations
+    said = ConfigAnswer(config=attempt.output.file.text)
+    read = actor.read(said, actor.Input(request=request_artefact), context).output
+    assert read == attempt.output, "who gives the same file, as a model does, is understood in the same way"
 
 
 @pytest.mark.parametrize(("text", "said"), [

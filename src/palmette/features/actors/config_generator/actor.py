@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +12,10 @@ import yaml
 
 from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, TextFile, Verdict, Violation
-from palmette.features.actors.config_generator.facts import Record, facts_of
+from palmette.features import briefs
+from palmette.features.actors.config_generator.facts import NAME, Record, facts_of
 from palmette.features.actors.config_generator.filling import Missing
+from palmette.features.actors.config_generator.locating import locate, same
 from palmette.features.actors.config_generator.offline import Known, Written, write_config
 from palmette.features.actors.config_generator.plain import plain_schema
 from palmette.features.actors.config_generator.schema import TeamSchema
@@ -27,6 +29,7 @@ from palmette.features.artefacts import Config, Request
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, Yaml, section
 from palmette.sandbox import Sandbox
 
 _NOT_FOUND = re.compile(
@@ -34,8 +37,17 @@ _NOT_FOUND = re.compile(
 )
 
 
+NEIGHBOURS = 2
+"""Other configurations of the team that a model is shown."""
+
+
 class ConfigInput(Model):
     request: Request
+
+
+class ConfigAnswer(Answer):
+    config: Yaml
+    """The whole configuration file."""
 
 
 class _Team(NamedTuple):
@@ -47,7 +59,7 @@ class _Team(NamedTuple):
     width: int
 
 
-class ConfigGenerator:
+class ConfigGenerator(Agent):
     """Fills the team's configuration class with what is known about the view."""
 
     name = "config_generator"
@@ -55,12 +67,18 @@ class ConfigGenerator:
     produces = "config"
     Input = ConfigInput
     Output = Config
+    Answer = ConfigAnswer
     has_criterion = True
 
-    def __init__(self, view: View, run_spec: Run, repository_root: Path, sandbox: Sandbox) -> None:
+    def __init__(
+        self, view: View, run_spec: Run, repository_root: Path, sandbox: Sandbox, models: Models = OFFLINE
+    ) -> None:
+        super().__init__(models)
         self.view, self.run_spec, self.root, self.sandbox = view, run_spec, repository_root, sandbox
+        self._known_team: _Team | None = None
+        """Read once: the repository does not change during a run."""
 
-    def run(self, input: ConfigInput, context: Context) -> Attempt[Config]:
+    def offline(self, input: ConfigInput, context: Context) -> Attempt[Config]:
         team, failed = self._team(context)
         if team is None:
             return _stuck("The team's configuration class cannot be read.", failed)
@@ -82,6 +100,35 @@ class ConfigGenerator:
             fix += f" Taken over from neighbouring configurations: {', '.join(written.learnt)}."
         return Attempt(written.config, reason=reason, fix=fix.strip())
 
+    def brief(self, input: ConfigInput, context: Context) -> tuple[Section, ...]:
+        team, failed = self._team(context)
+        checkout = Checkout(self.root)
+        files = [f"# {file.path}\n{file.text}" for file in team.files[:NEIGHBOURS]] if team else []
+        sources = list(_sources(team.schema, checkout)) if team else [found.message for found in failed]
+        facts = facts_of(self.view, self.run_spec)
+        return (
+            section("facts", *_told(facts, self.view), rank=NEEDED),
+            section("class", *sources, rank=NEEDED, language="python"),
+            section("neighbours", *files, rank=1, language="yaml"),
+            briefs.readme(checkout, self.run_spec.repository.readme),
+            briefs.registry_of(self.view, paths=True),
+            briefs.specification(input.request),
+        )
+
+    def read(self, answer: ConfigAnswer, input: ConfigInput, context: Context) -> Attempt[Config]:
+        """The model's file, where the team keeps such files, and where in it the known facts stand."""
+        team, failed = self._team(context)
+        if team is None:
+            return _stuck("The team's configuration class cannot be read.", failed)
+        placed = locate(team.schema, facts_of(self.view, self.run_spec), yaml.safe_load(answer.config))
+        config = Config(
+            file=TextFile(path=team.path.replace("{view}", self.view.name), text=f"{answer.config.strip()}\n"),
+            class_name=team.schema.class_name,
+            accessors={key: spot.access for key, spot in sorted(placed.items())},
+            places={key: spot.keys for key, spot in sorted(placed.items())},
+        )
+        return Attempt(config, answer.reason, answer.fix)
+
     def check(self, input: ConfigInput, output: Config, context: Context) -> Verdict:
         """The YAML parses into the team's class, and its accessors give the view's facts."""
         said = TeamCode(self.sandbox, self.root, context.workspace).parse(output)
@@ -92,6 +139,7 @@ class ConfigGenerator:
         if refused:
             return Verdict.of(refused)
         wrong = _wrong_facts(facts_of(self.view, self.run_spec), said.answer["facts"], output)
+        wrong += self._absent_facts(output, context)
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
             name="accessors",
@@ -120,10 +168,32 @@ class ConfigGenerator:
                 return f"{output.file.path} says {value!r} for {fact}, which was not found; check {place}."
         return None
 
+    def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
+        """Facts that have a place in such a configuration, as the rules fill it, and stand nowhere in this one."""
+        facts = facts_of(self.view, self.run_spec)
+        known = {key: value for key, value in known_facts(facts).items() if not key.startswith(NAME)}
+        absent = {key: value for key, value in known.items() if key not in output.accessors}
+        team = self._team(context)[0] if absent else None
+        if team is None:
+            return []
+        places = self._write(team, facts, Known(team.files)).config.places
+        return [
+            Violation(
+                code="config-fact",
+                subject=key,
+                message=f"{output.file.path} says nowhere that the {key} is {value!r}; "
+                f"it belongs at {'.'.join(map(str, places[key]))}.",
+            )
+            for key, value in absent.items()
+            if key in places
+        ]
+
     def _write(self, team: _Team, facts: Record, known: Known) -> Written:
         return write_config(self.view, facts, team.schema, known, team.path, team.width)
 
     def _team(self, context: Context) -> tuple[_Team | None, tuple[Violation, ...]]:
+        if self._known_team:
+            return self._known_team, ()
         checkout = Checkout(self.root)
         conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
         files = neighbouring_configs(checkout, conventions, conventions.config_path.replace("{view}", self.view.name))
@@ -132,7 +202,27 @@ class ConfigGenerator:
         schema, failure = find_schema(code, checkout, named, files)
         if failure is not None:
             return None, (_team_failed(named or "", failure),)
-        return _Team(schema or plain_schema(files), files, conventions.config_path, conventions.line_length), ()
+        schema = schema or plain_schema(files)
+        self._known_team = _Team(schema, files, conventions.config_path, conventions.line_length)
+        return self._known_team, ()
+
+
+def _told(facts: Record, view: View) -> list[str]:
+    """What the configuration must hold, value by value, as far as it has a place for it."""
+    known = {key: value for key, value in known_facts(facts).items() if not key.startswith(NAME)}
+    return [
+        "\n".join([*(f"{key}: {value}" for key, value in known.items()), f"keys of a row: {', '.join(view.grain)}"])
+    ]
+
+
+def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:
+    """The class and every class of the repository that its fields hold, as they are written."""
+    wanted = {schema.class_name.rpartition(":")[2], *schema.schema.get("$defs", {})}
+    for module in checkout.modules:
+        for node in module.classes if not module.is_test else ():
+            text = ast.get_source_segment(module.text, node)
+            if node.name in wanted and text:
+                yield f"# {module.path}\n{text}"
 
 
 def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
@@ -192,7 +282,7 @@ def _refused(item: Mapping[str, str], output: Config) -> Violation:
 def _wrong_facts(facts: Record, values: Mapping[str, Any], output: Config) -> list[Violation]:
     found = []
     for key, expected in known_facts(facts).items():
-        if key in values and not _same(values[key], expected):
+        if key in values and not same(values[key], expected):
             found.append(
                 Violation(
                     code="config-fact",
@@ -210,13 +300,6 @@ def known_facts(record: Record) -> dict[str, Any]:
         for item in collection.items.values():
             found |= known_facts(item)
     return found
-
-
-def _same(value: Any, expected: Any) -> bool:
-    """Equal as a value, or as a path; a list of one is that one."""
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return str(value) == str(expected) or os.path.normpath(str(value)) == os.path.normpath(str(expected))
 
 
 def _at(document: Any, keys: tuple[str | int, ...]) -> Any:

@@ -257,9 +257,9 @@ class _Filler:
             bar = least if depth == 0 else max(least, STRONG)
             ranked = sorted(
                 (
-                    (score, -index, fact)
+                    (found, -index, fact)
                     for index, fact in enumerate(record.facts)
-                    if (score := _score(fact, attribute, spot)) >= bar
+                    if (found := score(fact, attribute, spot)) >= bar
                 ),
                 key=lambda item: item[:2],
                 reverse=True,
@@ -302,7 +302,8 @@ def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool
     )
 
 
-def _score(fact: Fact, attribute: str, spot: Spot) -> float:
+def score(fact: Fact, attribute: str, spot: Spot) -> float:
+    """How surely a field is what a fact is called, from 0 to 1."""
     return max(
         best_similarity(attribute, fact.names, spot.context),
         _PERHAPS * best_similarity(attribute, fact.perhaps, spot.context),
