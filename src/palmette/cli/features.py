@@ -32,7 +32,7 @@ def features(
     from palmette.features.questions import answered
 
     run_file = run_file.resolve()
-    answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman())
+    answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman(), model)
     arguments: dict[str, JsonValue] = {
         "run_file": str(run_file),
         "answers": dict(answers),

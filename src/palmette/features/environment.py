@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
-from palmette.engine import Budget, ConsoleHuman, NoHuman, Setup, build_actors, create, load_topology
+from palmette.documents import read_document
+from palmette.engine import Budget, ConsoleHuman, NoHuman, Pay, Setup, build_actors, create, load_topology
+from palmette.errors import InputError
 from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.questions import only_questions, understood
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.llm.models import Models
-from palmette.llm.opening import ModelChoice, about, check_roles, open_models
+from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
 from palmette.sandbox import Sandbox, WarmSpark
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
 
-def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
+def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> Setup:
     """The environment `features`.
 
     `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human`, `model`
     and `seed`, which go before those of the run file.
     """
     run_file = Path(str(arguments["run_file"]))
-    inputs = _asked_for(run_file, arguments)
+    inputs, models = _asked_for(run_file, arguments, folder, payer)
     run = inputs.run
-    choice = ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
+    choice = _choice(run)
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
     check_roles(choice, topology)
-    models = open_models(choice, folder)
+    models = models or open_models(choice, folder)
     place = tempfile.TemporaryDirectory(prefix="palmette-base-")
     base = export_base(inputs.repository, run.repository.base, Path(place.name) / "base")
-    sandbox = Sandbox()
-    bench = Workbench(
-        run=run,
-        repository=base,
-        checkout=inputs.repository,
-        sandbox=sandbox,
-        spark=WarmSpark(sandbox, master=run.spark.master, memory=run.spark.memory),
-        tables=inputs.view.tables,
-    )
+    bench = _workbench(inputs, base)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
     budget = _budget(run)
@@ -67,14 +64,54 @@ def open_features(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     )
 
 
-def _asked_for(run_file: Path, arguments: dict[str, JsonValue]) -> Inputs:
-    """What the run file says, with what was asked for beside it."""
-    answers = arguments.get("answers") or {}
-    assert isinstance(answers, dict)
-    inputs = read_inputs(run_file, {name: str(text) for name, text in answers.items()})
+class _Asked(NamedTuple):
+    """What a run is about."""
+
+    inputs: Inputs
+    models: Models | None
+    """Where they had to be opened already."""
+
+
+def _asked_for(run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> _Asked:
+    """What the run file says, with what was asked for beside it; a model reads words that the rules do not."""
+    given = arguments.get("answers") or {}
+    assert isinstance(given, dict)
+    answers = {name: str(text) for name, text in given.items()}
+    try:
+        inputs = read_inputs(run_file, answers)
+        return _Asked(inputs._replace(run=_changed(inputs.run, arguments)), None)
+    except InputError as error:
+        if not only_questions(error):
+            raise
+        run = _changed(read_document(run_file, Run), arguments)
+        models = open_models(_choice(run), folder)
+        model = models.of(WORDS)
+        if model is None:
+            raise
+        human = NoHuman() if arguments.get("human") == "none" else ConsoleHuman()
+        inputs = read_inputs(run_file, understood(run_file, answers, error, model, human, payer(_budget(run))))
+        return _Asked(inputs._replace(run=_changed(inputs.run, arguments)), models)
+
+
+def _changed(run: Run, arguments: dict[str, JsonValue]) -> Run:
     settings = ("planner", "human", "model", "seed")
-    changes = {name: arguments[name] for name in settings if arguments.get(name) is not None}
-    return inputs._replace(run=inputs.run.model_copy(update=changes))
+    return run.model_copy(update={name: arguments[name] for name in settings if arguments.get(name) is not None})
+
+
+def _choice(run: Run) -> ModelChoice:
+    return ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
+
+
+def _workbench(inputs: Inputs, base: Path) -> Workbench:
+    sandbox, spark = Sandbox(), inputs.run.spark
+    return Workbench(
+        run=inputs.run,
+        repository=base,
+        checkout=inputs.repository,
+        sandbox=sandbox,
+        spark=WarmSpark(sandbox, master=spark.master, memory=spark.memory),
+        tables=inputs.view.tables,
+    )
 
 
 def services_of(view: View, bench: Workbench, models: Models) -> dict[str, object]:

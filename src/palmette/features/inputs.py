@@ -17,7 +17,7 @@ from palmette.features.artefacts import Request
 from palmette.features.checks.golden import contradictions
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.resolve import check_run, check_samples, load_view
+from palmette.features.spec.resolve import Answers, check_run, check_samples, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
@@ -36,11 +36,11 @@ class Inputs(NamedTuple):
     """The team's checkout; only read."""
 
 
-def read_inputs(run_file: Path, answers: Mapping[str, str] | None = None) -> Inputs:
+def read_inputs(run_file: Path, answers: Answers | None = None) -> Inputs:
     """Reads the run file, the FSC and the DFR that it names.
 
     Args:
-        answers: What the human answered to questions about features in words, by feature name.
+        answers: What was found out about features in words, by feature name: other words, or what they mean.
 
     Raises:
         InputError: every mistake in the three files, and every question that words leave open.

@@ -1,20 +1,33 @@
-"""Questions that a specification in words leaves open, asked before a run begins."""
+"""Questions that words leave open: asked of a person before a run begins, or of a model while it opens."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-from palmette.engine.human import Human
+from palmette.documents import Located, read_document, read_located, read_text
+from palmette.engine import Human, Pay
 from palmette.errors import InputError, Problem
 from palmette.features.inputs import read_inputs
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import Answers
+from palmette.features.spec.run import Run
+from palmette.features.words import WordsReader
+from palmette.llm import Answerer
+from palmette.llm.opening import BUILT_IN, WORDS
 
 QUESTIONS = frozenset({"unknown-words", "ambiguous-words"})
 """Codes of problems that are questions."""
 
 
-def answered(run_file: Path, human: Human) -> dict[str, str]:
-    """Answers to all questions about features in words, by feature name.
+def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str, str]:
+    """A person's answers to all questions about features in words, by feature name.
+
+    Args:
+        model: Who answers the tasks of agents, instead of the run file's. Where a model reads words, nobody is asked
+            here: it is the model's part, and that of the environment (`understood`).
 
     Raises:
         InputError: when there are mistakes beside the questions, or somebody does not answer.
@@ -24,29 +37,55 @@ def answered(run_file: Path, human: Human) -> dict[str, str]:
         try:
             read_inputs(run_file, answers)
         except InputError as error:
-            question = _question(error)
-            answer = human.ask(str(question.message)) if question else None
-            if question is None or not answer:
+            if not only_questions(error):
                 raise
-            answers[_feature(run_file, question)] = answer
+            if _reads_words(run_file, model):
+                return answers
+            question = error.problems[0]
+            answer = human.ask(str(question.message))
+            if not answer:
+                raise
+            answers[_feature(_specification(run_file), question)] = answer
         else:
             return answers
 
 
-def _question(error: InputError) -> Problem | None:
-    """The first question, when there is nothing but questions."""
-    if any(problem.code not in QUESTIONS for problem in error.problems):
-        return None
-    return error.problems[0]
+def understood(run_file: Path, answers: Answers, error: InputError, model: Answerer, human: Human, pay: Pay) -> Answers:
+    """The answers, and what a model read the words as that `error`, which holds only questions, asks about.
+
+    Raises:
+        InputError: when something remains open.
+    """
+
+    def validate(readings: Answers) -> tuple[Problem, ...]:
+        try:
+            read_inputs(run_file, {**answers, **readings})
+        except InputError as wrong:
+            return wrong.problems
+        return ()
+
+    run, folder = read_document(run_file, Run), run_file.parent
+    spec, registry = _specification(run_file), read_document(Path(os.path.normpath(folder / run.dfr)), Registry)
+    reader = WordsReader(model, human, pay)
+    return {**answers, **reader.read(spec, read_text(Path(spec.file)), registry, error.problems, validate)}
 
 
-def _feature(run_file: Path, question: Problem) -> str:
+def only_questions(error: InputError) -> bool:
+    """Whether nothing is wrong but that words leave something open."""
+    return all(problem.code in QUESTIONS for problem in error.problems)
+
+
+def _reads_words(run_file: Path, model: str | None) -> bool:
+    run = read_document(run_file, Run)
+    return run.models.get(WORDS, model or run.model) != BUILT_IN
+
+
+def _specification(run_file: Path) -> Located[FeatureSpec]:
+    return read_located(Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc)), FeatureSpec)
+
+
+def _feature(spec: Located[FeatureSpec], question: Problem) -> str:
     """Name of the feature that a question is about."""
-    from palmette.documents import read_document
-    from palmette.features.spec.fsc import FeatureSpec
-    from palmette.features.spec.run import Run
-
     index = re.match(r"features\[(\d+)\]", question.field)
-    spec = read_document(run_file.parent / read_document(run_file, Run).fsc, FeatureSpec)
     assert index is not None, question.field
-    return spec.features[int(index[1])].name
+    return spec.value.features[int(index[1])].name

@@ -25,18 +25,21 @@ from palmette.features.spec.scope import Scope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
-from palmette.features.spec.words import Question, WordsContext, read_words
+from palmette.features.spec.words import Question, Reading, WordsContext, read_words
 
-__all__ = ["check_run", "check_samples", "load_run", "load_view", "resolve", "resolve_located"]
+Answers = Mapping[str, str | Reading]
+"""By name of a feature in words: the words to read instead, or what they mean."""
+
+__all__ = ["Answers", "check_run", "check_samples", "load_run", "load_view", "resolve", "resolve_located"]
 
 
-def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str] | None = None) -> View:
+def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = None) -> View:
     """The view that a specification and a registry make together.
 
     Args:
         spec: the feature specification.
         registry: the data frame registry.
-        answers: for features in words that were asked back: the words that a person chose, by feature name.
+        answers: for features in words that were asked back: the words that a person chose, or what they mean.
 
     Raises:
         InputError: with all mistakes of both documents.
@@ -44,7 +47,7 @@ def resolve(spec: FeatureSpec, registry: Registry, *, answers: Mapping[str, str]
     return resolve_located(Located(spec, "", {}), Located(registry, "", {}), answers=answers)
 
 
-def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None) -> View:
+def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     """The view that two files make together; as `resolve`, with files and lines in the messages."""
     problems: list[Problem] = []
     registry, spec = None, None
@@ -63,7 +66,7 @@ def load_view(fsc: Path, dfr: Path, *, answers: Mapping[str, str] | None = None)
 
 
 def _of_the_rest(
-    fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Mapping[str, str] | None
+    fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Answers | None
 ) -> list[Problem]:
     """What else is wrong in a specification with mistakes of form."""
     rest = None if registry is None else without_broken(fsc, form)
@@ -101,7 +104,7 @@ def resolve_located(
     spec: Located[FeatureSpec],
     registry: Located[Registry],
     *,
-    answers: Mapping[str, str] | None = None,
+    answers: Answers | None = None,
     omitted: Collection[str] = (),
 ) -> View:
     """As `resolve`, for documents that know where their fields are written.
@@ -109,6 +112,7 @@ def resolve_located(
     Args:
         omitted: names of features that the specification has, but that cannot be examined.
     """
+    spec = _with_sources(spec, answers or {})
     findings = Findings(spec, registry)
     lint_registry(registry.value, findings)
     # A registry that contradicts itself would raise a second mistake for each use of it.
@@ -118,6 +122,16 @@ def resolve_located(
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = Scope(spec.value, registry.value, findings, grain)
     return _Resolution(scope, answers or {}, omitted).view()
+
+
+def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
+    """The specification with the sources that words were found to need."""
+    readings = [answer for answer in answers.values() if isinstance(answer, Reading)]
+    more = {source.name: source for reading in readings for source in reading.sources}
+    if not more:
+        return spec
+    value = spec.value.model_copy(update={"sources": (*spec.value.sources, *more.values())})
+    return Located(value, spec.file, spec.lines)
 
 
 def _lint_name(name: str, findings: Findings) -> None:
@@ -134,7 +148,7 @@ def _lint_name(name: str, findings: Findings) -> None:
 class _Resolution:
     """One specification on its way to a view."""
 
-    def __init__(self, scope: Scope, answers: Mapping[str, str], omitted: Collection[str]) -> None:
+    def __init__(self, scope: Scope, answers: Answers, omitted: Collection[str]) -> None:
         self.scope = scope
         self.answers = answers
         self.omitted = omitted
@@ -206,7 +220,7 @@ class _Resolution:
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
-        reading = read_words(self._answered(feature), WordsContext.of(self.scope, self.sources))
+        reading = self._reading(feature)
         if isinstance(reading, Question):
             self.scope.findings.in_spec(
                 reading.code,
@@ -220,9 +234,12 @@ class _Resolution:
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
         return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)
 
-    def _answered(self, feature: Feature) -> Feature:
-        answer = self.answers.get(feature.name)
-        return feature if answer is None else feature.model_copy(update={"words": answer})
+    def _reading(self, feature: Feature) -> Reading | Question:
+        answer = self.answers.get(feature.name, feature.words)
+        if isinstance(answer, Reading):
+            return answer
+        words = feature.model_copy(update={"words": answer})
+        return read_words(words, WordsContext.of(self.scope, self.sources))
 
     def _forbidden(self, features: Sequence[ResolvedFeature]) -> None:
         registry = self.scope.registry

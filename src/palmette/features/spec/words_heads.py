@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palmette.features.spec.categories import quoted
-from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup
+from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup, Source
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
 from palmette.features.spec.words_conditions import condition
@@ -95,6 +95,8 @@ class Reading:
     """One of the fields `aggregate`, `expression`, `lookup`, `derive` of a feature, and its value."""
     helpers: tuple[Feature, ...] = ()
     """Internal features that the computation is derived from."""
+    sources: tuple[Source, ...] = ()
+    """Sources that the computation needs beside those of the specification."""
 
 
 @dataclass(frozen=True)

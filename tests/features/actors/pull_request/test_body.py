@@ -199,7 +199,7 @@ def test_personal_keys_are_hidden_too() -> None:
             )
         }
     )
-    view = view_of(feature("f"), tables={"orders": users})
+    view = view_of(feature("f")).with_tables({"orders": users})
     body = pull_request_body(facts_of(view, preview=Frame.of({"user_id": BIGINT}, [{"user_id": 4711}])))
     assert "4711" not in body
 

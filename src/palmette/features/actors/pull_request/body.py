@@ -5,6 +5,7 @@ The same facts give the same text: no times, no paths of the machine. Text of th
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -226,7 +227,7 @@ def _backfill(facts: Facts) -> str:
 def _questions(facts: Facts) -> list[str]:
     read = [
         f"{code(feature.name)} was written as “{text(feature.words)}” "
-        f"and read as {code(definition(feature, facts.view))}. Is that what was meant?"
+        f"and read as {code(definition(feature, facts.view))}{_helpers(feature, facts.view)}. Is that what was meant?"
         for feature in visible(facts.view)
         if feature.words
     ]
@@ -237,6 +238,14 @@ def _questions(facts: Facts) -> list[str]:
     ]
     survivors = ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
     return [*map(prose, facts.questions), *read, *skipped, *survivors]
+
+
+def _helpers(feature: ViewFeature, view: View) -> str:
+    """The features that only the reading of words has brought, as far as it is derived from them."""
+    written = {one.name for one in view.spec.features}
+    named = set(re.findall(r"\w+", feature.derive or ""))
+    found = [one for one in view.features if one.internal and one.name in named - written]
+    return "".join(f", where {code(one.name)} is {code(definition(one, view))}" for one in found)
 
 
 def _utilities(facts: Facts) -> str:

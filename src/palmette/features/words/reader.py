@@ -1,0 +1,178 @@
+"""Asks a model what words mean, holds its answer to the resolver and the author's examples, and asks the author."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from palmette.documents import Located
+from palmette.engine import Human, Paid, Pay, Spend
+from palmette.errors import InputError, Problem
+from palmette.features import briefs
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import Feature, FeatureSpec
+from palmette.features.spec.words import Reading
+from palmette.features.words.answer import FORMS, Helper, Open, Understood, WordsAnswer
+from palmette.llm import NEEDED, Answerer, Message, Prompt, describe, pack, section
+from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm.tokens import estimate_tokens
+
+ROUNDS = 4
+"""How often the model is asked: its answers can be mistaken, or questions."""
+
+Validate = Callable[[Mapping[str, Reading]], Sequence[Problem]]
+"""What is wrong with the specification when words are read so."""
+
+
+@dataclass(frozen=True)
+class WordsReader:
+    """Whoever understands words: a model, and the author whom it may ask."""
+
+    model: Answerer
+    human: Human
+    pay: Pay
+
+    def read(
+        self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Problem], validate: Validate
+    ) -> dict[str, Reading]:
+        """The readings of the features that `open` is about; `text` is the specification as written.
+
+        Raises:
+            InputError: a question that nobody answers, or words for which no reading holds.
+        """
+        asked = {feature.name: (feature, problem) for problem in open if (feature := _of(spec, problem)) is not None}
+        tried: list[str] = []
+        problems: Sequence[Problem] = open
+        for _ in range(ROUNDS):
+            answer = self.model.ask(self._prompt(spec, text, registry, asked, tried), WordsAnswer, self.pay)
+            if not isinstance(answer, WordsAnswer):
+                raise InputError([_unreadable(problem, answer.reason) for problem in open])
+            if answer.questions:
+                tried += [self._asked(one, asked) for one in answer.questions]
+                continue
+            readings = {one.name: one.reading(answer.sources) for one in answer.features}
+            problems = _form(answer, asked) or validate(readings)
+            if not problems:
+                return readings
+            tried.append(_refused(answer, problems, spec))
+        last = "; ".join(problem.message for problem in problems)
+        raise InputError([_unreadable(problem, last) for problem in open])
+
+    def _asked(self, question: Open, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
+        """The author's answer; it is remembered by the run, as the answers of models are."""
+        if question.feature not in asked:
+            return f"A question about {question.feature!r}, which is not asked for."
+        feature, problem = asked[question.feature]
+
+        def ask() -> Paid:
+            said = self.human.ask(f"The words {feature.words!r} of {feature.name!r}: {question.question}")
+            if not said:
+                raise InputError([_question(problem, question.question)])
+            return Paid(said, Spend())
+
+        said = self.pay({"question": question.question, "about": feature.words}, Spend(), ask, "author")
+        return f"On {feature.name!r} you asked: {question.question}\nThe author said: {said}"
+
+    def _prompt(
+        self,
+        spec: Located[FeatureSpec],
+        text: str,
+        registry: Registry,
+        asked: Mapping[str, tuple[Feature, Problem]],
+        tried: Sequence[str],
+    ) -> Prompt:
+        file = load_prompt(Path(__file__).with_name("prompt.md"))
+        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': describe(WordsAnswer)})}"
+        used = [table for table in registry.tables if table.name in text]
+        tables = [*used, *(table for table in registry.tables if table not in used)]
+        sections = (
+            section("features", *(_feature(*one) for one in asked.values()), rank=NEEDED),
+            briefs.registry(tables).model_copy(update={"rank": 1}),
+            section("specification", text, rank=NEEDED, language="yaml"),
+            section("tried", *tried, rank=NEEDED),
+        )
+        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
+        user = file.fill({name: part.text for name, part in pack(sections, room).items()})
+        messages = (Message(speaker="system", text=system), Message(speaker="user", text=user))
+        return Prompt(role=self.model.role, messages=messages)
+
+
+def _of(spec: Located[FeatureSpec], problem: Problem) -> Feature | None:
+    """The feature that a question is about."""
+    found = re.match(r"features\[(\d+)\]", problem.field)
+    return spec.value.features[int(found[1])] if found else None
+
+
+def _feature(feature: Feature, problem: Problem) -> str:
+    default = f", default {feature.default!r}" if feature.default is not None else ""
+    about = f"\n  description: {feature.description}" if feature.description else ""
+    null = "" if feature.nullable else " not null"
+    return (
+        f"{feature.name} [{feature.dtype}{null}{default}]: {feature.words}{about}\n  the rules say: {problem.message}"
+    )
+
+
+def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
+    """Features that are missing, too many, or without one computation."""
+    names = [one.name for one in answer.features]
+    counts = {name: names.count(name) for name in (*asked, *names)}
+    found = [
+        f"There are {count} readings of {name!r}; give {int(name in asked)}."
+        for name, count in counts.items()
+        if count != int(name in asked)
+    ]
+    parts: list[Understood | Helper] = [*answer.features]
+    parts += [helper for one in answer.features for helper in one.helpers]
+    found += [
+        f"{part.name!r} has {' and '.join(forms) or 'no computation'}; give exactly one."
+        for part in parts
+        if len(forms := _forms(part)) != 1
+    ]
+    return [Problem("unknown-words", message) for message in found]
+
+
+def _forms(part: Understood | Helper) -> list[str]:
+    return [name for name in FORMS if getattr(part, name, None) is not None]
+
+
+def _refused(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
+    """An answer with what is wrong with it."""
+    given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
+    lines = [f"- {_told(problem, spec)}" for problem in problems]
+    return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])
+
+
+def _told(problem: Problem, spec: Located[FeatureSpec]) -> str:
+    """A problem without the place in the author's file."""
+    names = spec.value.features
+    field = re.sub(r"features\[(\d+)\]", lambda found: names[int(found[1])].name, problem.field)
+    hint = f" Did you mean {problem.nearest!r}?" if problem.nearest else ""
+    return f"{f'{field}: ' if field else ''}{problem.message}{hint} {problem.remedy}".strip()
+
+
+def _question(problem: Problem, question: str) -> Problem:
+    """The model's question in the place of the rules'."""
+    return Problem(
+        "ambiguous-words",
+        f"The words {problem.value or ''!r} can be read in several ways. {question}",
+        "Say it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
+        problem.file,
+        problem.line,
+        problem.field,
+        problem.value,
+    )
+
+
+def _unreadable(problem: Problem, reason: str) -> Problem:
+    return Problem(
+        "unknown-words",
+        f"No reading of the words {problem.value or ''!r} holds: {reason}",
+        "Say it otherwise, or write an `aggregate`, `expression`, `lookup` or `derive`.",
+        problem.file,
+        problem.line,
+        problem.field,
+        problem.value,
+    )

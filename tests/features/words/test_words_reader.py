@@ -1,0 +1,254 @@
+"""Words that no phrasing of the rules covers: a model's reading is held to the resolver, or a person is asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from canned import Canned, models
+
+from palmette.engine import Human, NoHuman, Paid, ScriptedHuman, Spend, pay_unrecorded
+from palmette.errors import InputError
+from palmette.features import environment
+from palmette.features.actors.pull_request.body import Facts, pull_request_body
+from palmette.features.actors.pull_request.change import ChangeClass
+from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.questions import answered, understood
+from palmette.features.spec.view import View
+from palmette.llm.models import Models
+
+WORDS = "how much bigger the typical order of the last month was than usual"
+FSC = f"""fsc: 1
+feature_view: user_orders
+entities: [{{name: user, keys: [user_id]}}]
+features:
+  - {{name: orders_30d, dtype: bigint, words: number of orders in the last 30 days}}
+  - {{name: growth, dtype: double, words: {WORDS}}}
+"""
+DFR = """dfr: 1
+tables:
+  - name: orders
+    kind: event
+    path: tables/orders.csv
+    format: csv
+    keys: [order_id]
+    event_time: ordered_at
+    columns:
+      - {name: order_id, type: bigint}
+      - {name: user_id, type: bigint}
+      - {name: amount, type: double, description: Euros.}
+      - {name: ordered_at, type: timestamp}
+"""
+RUN = """run: 1
+fsc: ../fsc.yaml
+dfr: ../dfr.yaml
+repository: {path: ../team, base: main}
+interval: {as_of: "2025-03-31T00:00:00Z"}
+output: {path: ../team/lake/user_orders}
+"""
+TEST = """tests:
+  - name: no change
+    as_of: 2025-03-31T00:00:00Z
+    given:
+      orders: [{order_id: 1, user_id: 1, amount: 5, ordered_at: 2025-03-30T00:00:00Z}]
+    expect: [{user_id: 1, growth: 1.0}]
+"""
+
+
+def median(name: str, window: str, of: str = "amount") -> dict[str, Any]:
+    aggregate = {"function": "percentile", "p": 0.5, "source": "orders", "of": of, "window": window}
+    return {"name": name, "dtype": "double", "aggregate": aggregate}
+
+
+def reading(of: str = "amount", derive: str = "recent / usual", **more: Any) -> str:
+    growth = {"name": "growth", "derive": derive, "helpers": [median("recent", "30d", of), median("usual", "all", of)]}
+    return said(features=[growth], **more)
+
+
+def said(**answer: Any) -> str:
+    return f"```json\n{json.dumps(answer)}\n```"
+
+
+QUESTION = said(questions=[{"feature": "growth", "question": "Bigger in euros, or how many times?"}])
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    texts = {
+        "fsc.yaml": FSC,
+        "dfr.yaml": DFR,
+        "runs/run.yaml": RUN,
+        "tables/orders.csv": "order_id,user_id,amount,ordered_at\n",
+        "team/README.md": "# Jobs\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "The team's code"]):
+        author = ["-c", "user.name=team", "-c", "user.email=team@localhost"]
+        subprocess.run(["git", *author, *command], cwd=tmp_path / "team", check=True)
+    return tmp_path / "runs" / "run.yaml"
+
+
+def read(run_file: Path, *replies: str, human: Human | None = None) -> tuple[View, Canned]:
+    provider = Canned(replies)
+    model = models(provider).of("words")
+    assert model is not None
+    with pytest.raises(InputError) as raised:
+        read_inputs(run_file)
+    answers = understood(run_file, {}, raised.value, model, human or NoHuman(), pay_unrecorded)
+    return read_inputs(run_file, answers).view, provider
+
+
+def test_a_reading_becomes_the_view_with_its_internal_helpers(run_file: Path) -> None:
+    view, provider = read(run_file, reading())
+    growth = view.feature("growth")
+    assert (growth.derive, growth.words, growth.dtype.name) == ("recent / usual", WORDS, "double")
+    assert list(view.output) == ["user_id", "as_of", "orders_30d", "growth"]
+    assert view.feature("recent").internal and view.lineage["growth"] == ("orders.amount", "orders.ordered_at")
+    assert len(provider.prompts) == 1
+
+
+def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(run_file: Path) -> None:
+    _, provider = read(run_file, reading())
+    system, user = (message.text for message in provider.prompts[0].messages)
+    assert f"growth [double]: {WORDS}" in user and "- amount double: Euros." in user
+    assert "\norders_30d [" not in user, "the rules understand it"
+    assert '"days_since_last"' in system and "GapStep" in system and "TERMINATE" in system
+    assert str(run_file.parents[1]) not in system + user
+
+
+def test_the_prompt_is_the_one_that_was_reviewed(run_file: Path) -> None:
+    """To accept a change on purpose, write the new text into the file and read the diff."""
+    _, provider = read(run_file, reading(of="amuont"), reading())
+    text = "\n\n----------\n\n".join(message.text for message in provider.prompts[1].messages) + "\n"
+    assert text == Path(__file__).with_name("snapshots").joinpath("words.md").read_text("utf-8")
+
+
+def test_a_reading_may_bring_a_source(run_file: Path) -> None:
+    big = {"name": "big_orders", "table": "orders", "steps": [{"filter": "amount > 100"}]}
+    feature = {"name": "growth", "aggregate": {"function": "avg", "source": "big_orders", "of": "amount"}}
+    view, _ = read(run_file, said(features=[feature], sources=[big]))
+    assert {source.name: source.table.name for source in view.sources} == {"orders": "orders", "big_orders": "orders"}
+
+
+@pytest.mark.parametrize(("reply", "told"), [
+    (reading(of="amuont"), "There is no column 'amuont'"),
+    (reading(derive="recent / typical"), "'typical'"),
+    (said(features=[]), "There are 0 readings of 'growth'; give 1."),
+    (said(features=[{"name": "growth"}]), "'growth' has no computation"),
+    (said(features=[{"name": "growth", "derive": "1.0", "lookup": {"table": "orders", "column": "amount"}}]),
+     "'growth' has lookup and derive"),
+    (said(features=[json.loads(reading()[8:-4])["features"][0], {"name": "orders_30d", "derive": "1"}]),
+     "There are 1 readings of 'orders_30d'; give 0."),
+])  # fmt: skip
+def test_what_the_resolver_refuses_goes_back_to_the_model(reply: str, told: str, run_file: Path) -> None:
+    view, provider = read(run_file, reply, reading())
+    assert view.feature("growth").derive == "recent / usual"
+    assert told in provider.prompts[1].messages[1].text and "You answered:" in provider.prompts[1].messages[1].text
+
+
+def test_the_authors_examples_decide_too(run_file: Path) -> None:
+    path = run_file.parents[1] / "fsc.yaml"
+    path.write_text(FSC + TEST, encoding="utf-8")
+    view, provider = read(run_file, reading(derive="recent - usual"), reading())
+    assert view.feature("growth").derive == "recent / usual"
+    assert "expects what the definitions do not give" in provider.prompts[1].messages[1].text
+
+
+def test_after_some_rounds_the_words_are_a_mistake_where_they_are_written(run_file: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        read(run_file, *[reading(of="amuont")] * 4)
+    (problem,) = raised.value.problems
+    assert (problem.code, problem.line, problem.field) == ("unknown-words", 6, "features[1].words")
+    assert "amuont" in problem.message and WORDS in problem.message
+
+
+def test_a_question_goes_to_the_author_and_the_answer_to_the_model(run_file: Path) -> None:
+    human = ScriptedHuman(["How many times."])
+    view, provider = read(run_file, QUESTION, reading(), human=human)
+    assert view.feature("growth").derive == "recent / usual"
+    (question,) = human.questions
+    assert WORDS in question and "Bigger in euros, or how many times?" in question
+    assert "The author said: How many times." in provider.prompts[1].messages[1].text
+
+
+def test_a_question_that_nobody_answers_is_a_mistake_in_the_file(run_file: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        read(run_file, QUESTION)
+    (problem,) = raised.value.problems
+    assert (problem.code, problem.line) == ("ambiguous-words", 6)
+    assert "Bigger in euros, or how many times?" in problem.message
+
+
+def test_a_model_that_hands_over_says_why(run_file: Path) -> None:
+    with pytest.raises(InputError, match="No table has returns"):
+        read(run_file, said(reason="No table has returns.", fix="TERMINATE"))
+
+
+def test_what_was_understood_is_for_the_reviewer_to_confirm(run_file: Path) -> None:
+    view, _ = read(run_file, reading())
+    body = pull_request_body(Facts(view=view, files=(), change=ChangeClass("new view")))
+    asked = body.partition("Open questions")[2]
+    assert (
+        WORDS in asked and "read as `recent / usual`, where `recent` is `50 % percentile of amount over orders" in asked
+    )
+
+
+class Opening:
+    """The environment as it opens, with a model in every role and a journal of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *replies: str) -> None:
+        self.provider, self.paid = Canned(replies), dict[str, Any]()
+        monkeypatch.setattr(environment, "open_models", lambda choice, folder: self.opened(choice))
+
+    def opened(self, choice: Any) -> Models:
+        return Models() if choice.is_offline else models(self.provider)
+
+    def payer(self, budget: object) -> Any:
+        def pay(request: Any, estimate: Spend, make: Callable[[], Paid], role: str = "") -> Any:
+            key = json.dumps(request)
+            if key not in self.paid:
+                self.paid[key] = make().answer
+            return self.paid[key]
+
+        return pay
+
+    def inputs(self, run_file: Path, **arguments: Any) -> Inputs:
+        return environment._asked_for(run_file, arguments, run_file.parent, self.payer).inputs
+
+
+def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = Opening(monkeypatch, QUESTION, reading())
+    monkeypatch.setattr(environment, "ConsoleHuman", lambda: ScriptedHuman(["How many times."]))
+    first = opening.inputs(run_file, model="canned:model")
+    monkeypatch.setattr(environment, "ConsoleHuman", ScriptedHuman)
+    again = opening.inputs(run_file, model="canned:model")
+    assert first.view == again.view and first.run.model == "canned:model"
+    assert len(opening.provider.prompts) == 2 and len(opening.paid) == 3, "the answer of the author is remembered, too"
+
+
+def test_without_a_model_words_are_as_they_were(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="are not understood"):
+        Opening(monkeypatch).inputs(run_file)
+    view = Opening(monkeypatch).inputs(run_file, answers={"growth": "average amount"}).view
+    assert view.feature("growth").derive is None
+
+
+def test_mistakes_beside_the_questions_are_reported_before_anybody_is_asked(
+    run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run_file.parents[1] / "fsc.yaml"
+    path.write_text(FSC.replace("keys: [user_id]", "keys: [usr_id]"), encoding="utf-8")
+    with pytest.raises(InputError, match="usr_id"):
+        Opening(monkeypatch).inputs(run_file, model="canned:model")
+
+
+def test_before_a_run_a_person_is_asked_only_where_no_model_reads_words(run_file: Path) -> None:
+    human = ScriptedHuman(["average amount"])
+    assert answered(run_file, human, "canned:model") == {} and human.questions == []
+    assert answered(run_file, human) == {"growth": "average amount"}
