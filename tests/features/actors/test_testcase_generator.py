@@ -6,15 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.literals import value_text
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
+from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
 from palmette.features.oracle import expected
-from palmette.features.spec.resolve import load_view
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 
@@ -22,9 +26,22 @@ OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 EMPTY = TextFile(path="x", text="")
 INPUT = Inputs(request=Request(fsc=EMPTY, dfr=EMPTY, run=EMPTY))
 CONTEXT = Context("testcase_generator", Path())
+REGISTRY = yaml.safe_load((OFFERS / "registry.yaml").read_text(encoding="utf-8"))
 VIEW = load_view(OFFERS / "specs" / "offer_daily.yaml", OFFERS / "registry.yaml")
 ACTOR = TestcaseGenerator(VIEW)
 CASES = ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
+
+
+def suite_of(step: dict[str, object], feature: dict[str, object]) -> Suite:
+    """Of a feature of pairs of user and offer."""
+    fsc = {
+        "fsc": 1,
+        "feature_view": "pairs",
+        "entities": [{"name": "pair", "keys": ["user_id", "offer_id"]}],
+        "sources": [{"name": "redemptions", "steps": [step]}],
+        "features": [feature],
+    }
+    return Suite(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(REGISTRY)))
 
 
 def test_the_cases_meet_the_criterion() -> None:
@@ -106,3 +123,45 @@ def test_the_smallest_date_or_text_has_cases(user_offers: Callable[..., View]) -
     cases = actor.run(INPUT, CONTEXT).output
     assert cases is not None
     assert actor.check(INPUT, cases, CONTEXT).violations == ()
+
+
+def test_a_deviation_of_a_feature_moves_no_rows() -> None:
+    """Or rows that are there by mistake would hide that no case shows another value."""
+    suite = ACTOR.suite()
+    scenario = suite.staged[0].scenario()
+    right = expected(VIEW, scenario.frames, scenario.as_of)
+    of_features = [other for other in suite.deviants if other.what.split(":")[0] in VIEW.output]
+    assert len({other.what.split(":")[0] for other in of_features}) > 3
+    for other in of_features:
+        wrong = other.output(scenario.frames, scenario.as_of)
+        assert wrong is not None
+        assert [row["offer_id"] for row in wrong.rows] == [row["offer_id"] for row in right.rows], other.what
+
+
+def test_other_rows_than_the_right_ones_are_told_apart() -> None:
+    rows = [other for other in ACTOR.suite().deviants if other.what.startswith("the rows")]
+    assert {"the rows: rows exactly at the cut-off count"} <= {other.what for other in rows}
+    possible = frozenset[str]().union(*(candidate.tells for candidate in ACTOR.suite().candidates))
+    told = ACTOR.suite().told(CASES.cases)
+    assert {other.what for other in rows} & possible <= told
+
+
+def test_looking_back_is_told_apart() -> None:
+    """A null of the event before, and the events of a neighbour."""
+    before = {"previous": {"column": "before", "of": "coalesce(amount, 0)", "by": ["user_id", "offer_id"]}}
+    mean = {"function": "avg", "source": "redemptions", "of": "before", "window": "7d"}
+    suite = suite_of(before, {"name": "amount_before", "dtype": "double", "aggregate": mean})
+    names = ("in before, coalesce was dropped", "user_id is not a key of previous", "offer_id is not a key of previous")
+    assert {f"redemptions: {name}" for name in names} <= suite.told(suite.cases())
+
+
+def test_the_edges_of_the_longest_window_are_told_apart_by_values() -> None:
+    """The window decides which rows there are, too; another event brings the row."""
+    total = {"function": "sum", "source": "redemptions", "of": "amount", "window": "7d"}
+    suite = suite_of({"filter": "amount > 0"}, {"name": "total", "dtype": "double", "aggregate": total})
+    readings = (
+        "the window is 8d",
+        "rows exactly at the start of the window do not count",
+        "windows go by availability",
+    )
+    assert {f"total: {reading}" for reading in readings} <= suite.told(suite.cases())

@@ -36,6 +36,24 @@ class Exemplar:
             if name not in without
         }
 
+    def contrast(self, studio: Studio, table: Table) -> Values:
+        """Another value in every column that can have one."""
+        given = self.values[table.name]
+        others = {
+            column.name: [value for value in studio.palettes[table.name, column.name] if value != given[column.name]]
+            for column in studio.free(table)
+        }
+        return {**given, **{name: values[0] for name, values in others.items() if values}}
+
+    def varied(self, studio: Studio, table: Table, number: int) -> dict[str, Any]:
+        """The same values, but the `number`-th of each numeric palette."""
+        given = dict(self.values[table.name])
+        for column in studio.free(table):
+            palette = studio.palettes[table.name, column.name]
+            if palette and column.type.parsed.is_numeric:
+                given[column.name] = palette[number % len(palette)]
+        return given
+
 
 def usual_row(studio: Studio, table: Table, entity: Entity, values: Values, cutoff: datetime) -> Row:
     """A row as it should count at the cut-off."""

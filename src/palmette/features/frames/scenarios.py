@@ -13,6 +13,7 @@ from palmette.features.frames import scenes
 from palmette.features.frames.calendar import CutOffs, cut_offs
 from palmette.features.frames.crowd import crowd
 from palmette.features.frames.exemplars import find_exemplars
+from palmette.features.frames.histories import histories
 from palmette.features.frames.scene import Scene
 from palmette.features.frames.studio import Studio
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -111,7 +112,7 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
     ("states", scenes.states, "plain", "States that begin or end exactly at the cut-off or at an event."),
     (
         "histories",
-        scenes.histories,
+        histories,
         "plain",
         "Events of one entity exactly a timeout apart, across the cut-off, and known late.",
     ),

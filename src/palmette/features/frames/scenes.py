@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from palmette.features.frames.asked import lengths_of, state_moments, windows_of
+from palmette.features.frames.asked import state_moments, windows_of
 from palmette.features.frames.exemplars import LONG_AGO, SOON, Exemplar, usual_row
+from palmette.features.frames.keys import GRAIN, Place
 from palmette.features.frames.scene import Scene
-from palmette.features.frames.studio import Entity, Row
+from palmette.features.frames.studio import Entity, Row, Values
 from palmette.features.oracle.clock import day_of, midnight, window_start
 from palmette.features.spec.dfr import Column, Table
 
@@ -30,23 +32,43 @@ class Instant(NamedTuple):
 
 
 def boundaries(scene: Scene) -> None:
-    """An event at every telling instant."""
+    """An event at every telling instant: alone, as the second of two, and beside another that brings the row."""
     studio = scene.studio
     for table in studio.events():
+        backwards, bare = _looks_back(scene, table), studio.view.spine is None
         for exemplar in relevant(scene, table):
-            for instant in (*_edges(scene, table), *_late(scene, table)):
-                entity = scene.entity()
-                row = studio.row(table, entity, exemplar.values[table.name], instant.at, available=instant.available)
+            edges, late = list(_edges(scene, table)), list(_late(scene, table))
+            for instant in (*edges, *late):
                 theme = f"{table.name}_{'known_late' if instant.available else 'at_the_edges'}"
-                scene.case(exemplar, table, entity, [row], (theme, f"{table.name} {instant.note}"))
-            if _looks_back(scene, table):
-                for instant in _edges(scene, table):
-                    entity = scene.entity()
-                    times = (instant.at - HOUR, instant.at)
-                    rows = [studio.row(table, entity, exemplar.values[table.name], at) for at in times]
-                    note = f"the second of two {table.name} {instant.note}"
-                    scene.case(exemplar, table, entity, rows, (f"pairs_of_{table.name}_at_the_edges", note))
+                _at(scene, exemplar, table, instant, (theme, f"{table.name} {instant.note}"))
+            for instant in edges if backwards else ():
+                note = f"the second of two {table.name} {instant.note}"
+                _at(scene, exemplar, table, instant, (f"pairs_of_{table.name}_at_the_edges", note), second=True)
+            for values in (exemplar.values[table.name], exemplar.contrast(studio, table)) if bare else ():
+                for instant in (*edges, *late):
+                    about = f"{table.name}_beside_others", f"{table.name} {instant.note}, and one within"
+                    _at(scene, exemplar, table, instant, about, second=backwards, beside=values)
     _more_cutoffs(scene)
+
+
+def _at(
+    scene: Scene,
+    exemplar: Exemplar,
+    table: Table,
+    instant: Instant,
+    about: tuple[str, str],
+    *,
+    second: bool = False,
+    beside: Values | None = None,
+) -> None:
+    """An event at the instant; perhaps with another an hour before, or one of these values within all windows."""
+    studio, entity, given = scene.studio, scene.entity(), exemplar.values[table.name]
+    rows = [studio.row(table, entity, given, instant.at, available=instant.available)]
+    if second:
+        rows.insert(0, studio.row(table, entity, given, instant.at - HOUR))
+    if beside is not None:
+        rows.append(studio.row(table, entity, beside, scene.cutoff - SOON))
+    scene.case(exemplar, table, entity, rows, about)
 
 
 def _looks_back(scene: Scene, table: Table) -> bool:
@@ -162,6 +184,7 @@ def absences(scene: Scene) -> None:
                 )
     _alone(scene)
     _strangers(scene)
+    _neighbours(scene)
 
 
 def _alone(scene: Scene) -> None:
@@ -182,6 +205,24 @@ def _strangers(scene: Scene) -> None:
             rows = exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name])
             rows[table.name] = [usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)]
             scene.add("unmatched_keys", f"another {name} in {table.name}", rows)
+
+
+def _neighbours(scene: Scene) -> None:
+    """Two entities that differ in one key of several, with events in turn."""
+    studio = scene.studio
+    links = {key: studio.keys.links[Place(GRAIN, key)] for key in studio.view.grain}
+    for key, link in links.items() if len(links) > 1 else ():
+        for exemplar in scene.exemplars:
+            one = scene.entity()
+            other = Entity(one.number, {link: scene.entity().number})
+            rows: dict[str, list[Row]] = defaultdict(list)
+            for number, entity in enumerate((one, other)):
+                for name, each in exemplar.rows(studio, entity, scene.cutoff).items():
+                    rows[name] += each
+                for table in studio.events():
+                    given = exemplar.varied(studio, table, number + 1)
+                    rows[table.name].append(studio.row(table, entity, given, scene.cutoff - SOON - (number + 1) * HOUR))
+            scene.add("neighbours", f"two that differ in {key} alone", rows)
 
 
 def repeats(scene: Scene) -> None:
@@ -262,64 +303,6 @@ def _successive(
         studio.row(table, entity, first, begins[0], until=begins[1]),
         studio.row(table, entity, second, begins[1], until=end),
     ]
-
-
-def histories(scene: Scene) -> None:
-    """Runs of events at telling distances."""
-    studio = scene.studio
-    for table in studio.events():
-        if not any(source.table == table and source.late_by for source in studio.view.sources):
-            continue
-        about, step = f"history_of_{table.name}", studio.step(table)
-        for exemplar in relevant(scene, table):
-            for length in lengths_of(studio.view, table) or [HOUR]:
-                for note, gap in (
-                    ("exactly", length),
-                    ("just less than", length - step),
-                    ("just more than", length + step),
-                    ("less than half of", length * 0.4),
-                ):
-                    entity = scene.entity()
-                    rows = [
-                        studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff - SOON - i * gap)
-                        for i in range(3)
-                    ]
-                    scene.case(exemplar, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
-            _across(scene, table, exemplar, about)
-
-
-def _across(scene: Scene, table: Table, exemplar: Exemplar, about: str) -> None:
-    """Histories that the cut-off cuts, and with an event that is known too late."""
-    studio = scene.studio
-    entity = scene.entity()
-    rows = [
-        studio.row(table, entity, _other(scene, table, exemplar, i), scene.cutoff + hours * HOUR)
-        for i, hours in enumerate((-60, -30, -3, -1, 0, 2))
-    ]
-    scene.case(exemplar, table, entity, rows, (about, "a history that goes on after the cut-off"))
-    if table.available_time is not None:
-        entity = scene.entity()
-        rows = [
-            studio.row(
-                table,
-                entity,
-                _other(scene, table, exemplar, i),
-                scene.cutoff - hours * HOUR,
-                available=scene.cutoff + HOUR if i == 1 else None,
-            )
-            for i, hours in enumerate((60, 30, 3, 1))
-        ]
-        scene.case(exemplar, table, entity, rows, (about, "an event in between that is known too late"))
-
-
-def _other(scene: Scene, table: Table, exemplar: Exemplar, number: int) -> dict[str, Any]:
-    """The exemplar's values, with another of each numeric palette."""
-    given = dict(exemplar.values[table.name])
-    for column in scene.studio.free(table):
-        palette = scene.studio.palettes[table.name, column.name]
-        if palette and column.type.parsed.is_numeric:
-            given[column.name] = palette[number % len(palette)]
-    return given
 
 
 def midnights(scene: Scene) -> None:

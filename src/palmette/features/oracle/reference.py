@@ -96,9 +96,10 @@ class Reference:
         self._condition = lru_cache(maxsize=None)(self._compiled_condition)
         self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
-    def output(self) -> Expected:
+    def output(self, bases: Iterable[Row] | None = None) -> Expected:
+        """The rows with their features; `bases` are other rows than those of the view."""
         rows = []
-        for base in self.spine() if self.view.spine is not None else self.keys():
+        for base in self.bases() if bases is None else bases:
             row = self.features(base)
             if self.view.partition is not None:
                 cutoff = base[AS_OF]
@@ -108,6 +109,10 @@ class Reference:
             raise NotCovered(skipped_text(self.skipped))
         schema = {name: kind for name, kind in self.view.output.items() if name not in self.skipped}
         return Expected(schema, Frame.of(schema, rows).rows, dict(self.skipped))
+
+    def bases(self) -> Iterable[Row]:
+        """Grain, kept columns and cut-off of every row that there is."""
+        return self.spine() if self.view.spine is not None else self.keys()
 
     def spine(self) -> Iterable[Row]:
         """Grain, kept columns and cut-off of every row of the spine."""

@@ -6,7 +6,7 @@ specification alone, never of a script.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,12 +15,13 @@ from palmette.features.actors.testcase_generator.readings import READINGS
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
+from palmette.features.oracle.reference import Reference
 from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
-Evaluate = Callable[[View, Mapping[str, Frame], datetime | None], Frame]
+WINDOW = "the window is"
+"""How deviations begin that are about the length of a window."""
 
 
 @dataclass(frozen=True)
@@ -30,23 +31,27 @@ class Deviant:
     what: str
     """E.g. `clicks_7d: the window is 8d`."""
     features: tuple[str, ...]
-    """Features that can differ."""
+    """Features that can differ; none where only the rows can."""
     view: View
-    evaluate: Evaluate = expected
+    reference: type[Reference] = Reference
+    """How time is read."""
+    rows: View | None = None
+    """The view that has the right rows, where a deviation of features moves none."""
     is_boundary: bool = False
     """Whether it is about the edges of time."""
 
     def output(self, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame | None:
         """What it gives; None where it gives nothing that can be compared."""
         try:
-            return self.evaluate(self.view, frames, as_of)
+            bases = Reference(self.rows, frames, as_of).bases() if self.rows is not None else None
+            return self.reference(self.view, frames, as_of).output(bases)
         except (NotCovered, WouldFail):
             return None
 
 
 def deviants(view: View) -> list[Deviant]:
     """All deviations that the oracle can compute."""
-    return [*_times(view), *_features(view), *_sources(view), *_spine(view)]
+    return [*_times(view), *_features(view), *_sources(view), *_rows(view)]
 
 
 def needed(view: View, names: tuple[str, ...]) -> set[str]:
@@ -76,8 +81,8 @@ def populating(view: View) -> tuple[str, ...]:
 
 
 def narrowed(view: View, names: tuple[str, ...]) -> View:
-    """The view with these features alone, what they are derived from, and what its rows come from."""
-    keep = needed(view, (*names, *populating(view)))
+    """The view with these features alone, and what they are derived from."""
+    keep = needed(view, names)
     hidden = {feature.name for feature in view.features if feature.name not in keep}
     return replace(
         view,
@@ -98,36 +103,69 @@ def _dependents(view: View, name: str) -> tuple[str, ...]:
 
 
 def _times(view: View) -> Iterator[Deviant]:
+    rows, everything = _bare(view), tuple(feature.name for feature in view.features)
     for reading in READINGS:
         for feature in view.features:
             if reading.concerns(view, feature):
                 names, what = _dependents(view, feature.name), f"{feature.name}: {reading.what}"
-                yield Deviant(what, names, narrowed(view, names), reading.evaluate, is_boundary=True)
+                yield Deviant(what, names, narrowed(view, names), reading.reference, rows, is_boundary=True)
+    for what, other, is_boundary in _clocks(view):
+        yield Deviant(what, everything, other, rows=rows, is_boundary=is_boundary)
+
+
+def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
+    """The view in another zone, and without what says when rows became available."""
     if view.zone != "UTC":
-        yield Deviant("days and hours are UTC", tuple(f.name for f in view.features), replace(view, zone="UTC"))
+        yield "days and hours are UTC", replace(view, zone="UTC"), False
     for table in view.tables.values():
         if table.available_time is not None:
             early = table.model_copy(update={"available_time": None})
-            yield Deviant(
-                f"{table.name}: availability is ignored",
-                tuple(f.name for f in view.features),
-                view.with_tables({**view.tables, table.name: early}),
-                is_boundary=True,
-            )
+            yield f"{table.name}: availability is ignored", view.with_tables({**view.tables, table.name: early}), True
+
+
+def _bare(view: View) -> View:
+    """The view with no more features than it takes to know which rows there are."""
+    return narrowed(view, populating(view))
+
+
+def _rows(view: View) -> Iterator[Deviant]:
+    """Other rows than the specification asks for."""
+    if view.spine is None:
+        bare = _bare(view)
+        for reading in READINGS:
+            if reading.events:
+                yield Deviant(f"the rows: {reading.what}", (), bare, reading.reference, is_boundary=True)
+        for what, other, is_boundary in _clocks(bare):
+            yield Deviant(f"the rows: {what}", (), other, is_boundary=is_boundary)
+        for feature in bare.features:
+            for what, changed in _changed(bare, feature):
+                if what.startswith(WINDOW):
+                    yield Deviant(f"the rows by {feature.name}: {what}", (), _with(bare, changed), is_boundary=True)
+    elif view.spine.where is not None:
+        names = tuple(feature.name for feature in view.features)
+        for what, where in (("where was dropped", None), *text_deviations(view.spine.where)):
+            spine = view.spine.model_copy(update={"where": where})
+            yield Deviant(f"the spine: {what}", names, replace(view, spine=spine))
 
 
 def _features(view: View) -> Iterator[Deviant]:
+    rows = _bare(view)
     for feature in view.features:
         names = _dependents(view, feature.name)
         small = narrowed(view, names)
         for what, changed in _changed(view, feature):
-            features = tuple(changed if each.name == feature.name else each for each in small.features)
             yield Deviant(
                 f"{feature.name}: {what}",
                 names,
-                replace(small, features=features),
-                is_boundary=what.startswith("the window"),
+                _with(small, changed),
+                rows=rows,
+                is_boundary=what.startswith(WINDOW),
             )
+
+
+def _with(view: View, changed: ViewFeature) -> View:
+    """The view with one feature changed."""
+    return replace(view, features=tuple(changed if each.name == changed.name else each for each in view.features))
 
 
 def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
@@ -151,20 +189,20 @@ def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeatur
 
 def _windows(window: Window) -> Iterator[tuple[str, dict[str, Any]]]:
     if window.unit == "all":
-        yield "the window is 30d", {"window": Window(30, "d")}
+        yield f"{WINDOW} 30d", {"window": Window(30, "d")}
         return
     yield (
-        f"the window is {window.amount + 1}{window.unit}",
+        f"{WINDOW} {window.amount + 1}{window.unit}",
         {"window": Window(window.amount + 1, window.unit)},
     )
     if window.amount > 1:
         yield (
-            f"the window is {window.amount - 1}{window.unit}",
+            f"{WINDOW} {window.amount - 1}{window.unit}",
             {"window": Window(window.amount - 1, window.unit)},
         )
     if window.unit == "d":
-        yield f"the window is {window.amount * 24}h", {"window": Window(window.amount * 24, "h")}
-    yield "the window is all history", {"window": Window.ALL}
+        yield f"{WINDOW} {window.amount * 24}h", {"window": Window(window.amount * 24, "h")}
+    yield f"{WINDOW} all history", {"window": Window.ALL}
 
 
 def _where(text: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -245,7 +283,7 @@ def _sources(view: View) -> Iterator[Deviant]:
     for source in view.sources:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
-        small = narrowed(view, names)
+        small = narrowed(view, (*names, *populating(view)))
         steps = (*source.early, *source.late)
         for index, step in enumerate(steps):
             for what, changed in _steps(step):
@@ -281,22 +319,40 @@ def _steps(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ..
             yield from _categories(step)
         case fsc_steps.JoinStep():
             other = "drop" if step.join.unmatched == "keep" else "keep"
-            yield f"unmatched rows: {other}", (_with(step, "join", unmatched=other),)
+            yield f"unmatched rows: {other}", (_step(step, "join", unmatched=other),)
             moment = "cutoff" if step.join.at == "event" else "event"
-            yield f"{step.join.table} as known at the {moment}", (_with(step, "join", at=moment),)
-        case fsc_steps.SessionStep():
-            longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
-            yield "the timeout is longer", (_with(step, "session", timeout=longer),)
-        case fsc_steps.PreviousStep():
-            yield (
-                "the event before the previous one",
-                (_with(step, "previous", offset=step.previous.offset + 1),),
-            )
+            yield f"{step.join.table} as known at the {moment}", (_step(step, "join", at=moment),)
+        case fsc_steps.PreviousStep() | fsc_steps.GapStep() | fsc_steps.SessionStep():
+            yield from _looking_back(step)
         case _:
             pass
 
 
-def _with(step: Any, name: str, **update: Any) -> Any:
+def _looking_back(
+    step: fsc_steps.PreviousStep | fsc_steps.GapStep | fsc_steps.SessionStep,
+) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
+    match step:
+        case fsc_steps.SessionStep():
+            longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
+            yield "the timeout is longer", (_step(step, "session", timeout=longer),)
+            yield from _entity(step, "session", step.session.by)
+        case fsc_steps.GapStep():
+            yield from _entity(step, "gap", step.gap.by)
+        case fsc_steps.PreviousStep():
+            before = _step(step, "previous", offset=step.previous.offset + 1)
+            yield "the event before the previous one", (before,)
+            for what, sql in text_deviations(step.previous.of):
+                yield f"in {step.previous.column}, {what}", (_step(step, "previous", of=sql),)
+            yield from _entity(step, "previous", step.previous.by)
+
+
+def _entity(step: fsc_steps.Step, name: str, by: tuple[str, ...]) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
+    """Other events are looked at without one of the keys."""
+    for key in by if len(by) > 1 else ():
+        yield f"{key} is not a key of {name}", (_step(step, name, by=tuple(each for each in by if each != key)),)
+
+
+def _step(step: Any, name: str, **update: Any) -> Any:
     return step.model_copy(update={name: getattr(step, name).model_copy(update=update)})
 
 
@@ -304,21 +360,13 @@ def _categories(step: fsc_steps.CategoriseStep) -> Iterator[tuple[str, tuple[fsc
     rule = step.categorise
     for index, bound in enumerate(rule.buckets):
         buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1 :])
-        yield f"{bound} belongs to the bucket below", (_with(step, "categorise", buckets=buckets),)
+        yield f"{bound} belongs to the bucket below", (_step(step, "categorise", buckets=buckets),)
     for index, case in enumerate(rule.cases):
         rest = (*rule.cases[:index], *rule.cases[index + 1 :])
         if rest:
-            yield f"{case.then!r} is forgotten", (_with(step, "categorise", cases=rest),)
+            yield f"{case.then!r} is forgotten", (_step(step, "categorise", cases=rest),)
         for what, sql in text_deviations(case.when):
             changed = (*rule.cases[:index], fsc_steps.Case(when=sql, then=case.then), *rule.cases[index + 1 :])
-            yield f"in {case.then!r}, {what}", (_with(step, "categorise", cases=changed),)
+            yield f"in {case.then!r}, {what}", (_step(step, "categorise", cases=changed),)
     if rule.otherwise is not None:
-        yield "otherwise is forgotten", (_with(step, "categorise", otherwise=None),)
-
-
-def _spine(view: View) -> Iterator[Deviant]:
-    names = tuple(feature.name for feature in view.features)
-    if view.spine is not None and view.spine.where is not None:
-        for what, where in (("where was dropped", None), *text_deviations(view.spine.where)):
-            spine = view.spine.model_copy(update={"where": where})
-            yield Deviant(f"the spine: {what}", names, replace(view, spine=spine))
+        yield "otherwise is forgotten", (_step(step, "categorise", otherwise=None),)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from palmette.features.frame import Frame
 from palmette.features.oracle.clock import MICROSECOND, window_start
 from palmette.features.oracle.reference import Known, Reference
 from palmette.features.oracle.states import Row, Times
@@ -99,9 +98,6 @@ class Reading:
     reference: type[Reference]
     events: bool
     """About events, or about states."""
-
-    def evaluate(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame:
-        return self.reference(view, frames, as_of).output()
 
     def concerns(self, view: View, feature: ViewFeature) -> bool:
         if feature.source is not None:
