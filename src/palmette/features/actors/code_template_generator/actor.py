@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
-from palmette.features.actors.code_template_generator.offline import write_template
-from palmette.features.artefacts import Config, Request, Template, Utilities
+from palmette.features import briefs
+from palmette.features.actors.code_template_generator.offline import declared, write_template
+from palmette.features.artefacts import Config, Conventions, Request, Role, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.signature import signature
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
+
+_ROLES: Mapping[Role, str] = {
+    "load": "reads the tables",
+    "build": "builds the features from data frames alone",
+    "write": "writes the features",
+    "main": "runs it all",
+}
 
 
 class TemplateInput(Model):
@@ -22,7 +32,12 @@ class TemplateInput(Model):
     utilities: Utilities | None = None
 
 
-class CodeTemplateGenerator:
+class TemplateAnswer(Answer):
+    template: Python
+    """The whole file of the skeleton."""
+
+
+class CodeTemplateGenerator(Agent):
     """Reads the conventions and writes the skeleton that they demand."""
 
     name = "code_template_generator"
@@ -30,14 +45,16 @@ class CodeTemplateGenerator:
     produces = "template"
     Input = TemplateInput
     Output = Template
+    Answer = TemplateAnswer
     has_criterion = True
 
-    def __init__(self, view: View, run_spec: Run, repository_root: Path) -> None:
+    def __init__(self, view: View, run_spec: Run, repository_root: Path, models: Models = OFFLINE) -> None:
+        super().__init__(models)
         self.view, self.run_spec, self.root = view, run_spec, repository_root
 
-    def run(self, input: TemplateInput, context: Context) -> Attempt[Template]:
+    def offline(self, input: TemplateInput, context: Context) -> Attempt[Template]:
         checkout = Checkout(self.root)
-        conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
+        conventions = self._conventions(checkout)
         context.progress(f"{len(conventions.functions)} predefined functions, {len(conventions.rules)} rules")
         text = write_template(
             self.view,
@@ -47,8 +64,32 @@ class CodeTemplateGenerator:
             find_neighbours(checkout),
             checkout.packages,
         )
+        return Attempt(self._template(conventions, text))
+
+    def brief(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
+        checkout = Checkout(self.root)
+        conventions = self._conventions(checkout)
+        utilities = input.utilities.chosen if input.utilities else ()
+        return (
+            section("view", *_about(self.view), rank=NEEDED),
+            section("functions", *_functions(self.view, conventions), rank=NEEDED, language="python"),
+            section("habits", *_habits(conventions, input.config), rank=NEEDED),
+            section("utilities", *(f"from {one.module} import {one.name}" for one in utilities), rank=1),
+            briefs.readme(checkout, self.run_spec.repository.readme),
+            briefs.neighbour(checkout, self.view),
+        )
+
+    def read(self, answer: TemplateAnswer, input: TemplateInput, context: Context) -> Attempt[Template]:
+        """The model's skeleton in its place; the conventions stay what the rules read: evidence for later steps."""
+        template = self._template(self._conventions(Checkout(self.root)), f"{answer.template.strip()}\n")
+        return Attempt(template, answer.reason, answer.fix)
+
+    def _conventions(self, checkout: Checkout) -> Conventions:
+        return read_conventions(self.root, self.run_spec, self.view.name, checkout)
+
+    def _template(self, conventions: Conventions, text: str) -> Template:
         path = conventions.script_path.replace("{view}", self.view.name)
-        return Attempt(Template(file=TextFile(path=path, text=text), conventions=conventions))
+        return Template(file=TextFile(path=path, text=text), conventions=conventions)
 
     def check(self, input: TemplateInput, output: Template, context: Context) -> Verdict:
         """The skeleton compiles, has all predefined functions, lies where it may, and its imports resolve."""
@@ -101,6 +142,41 @@ class CodeTemplateGenerator:
         ):
             return f"A predefined function has other parameters than its callers pass: {violation.message}"
         return None
+
+
+def _about(view: View) -> list[str]:
+    """What a docstring may say of the view."""
+    told = {
+        "feature view": view.name,
+        "description": view.description,
+        "owner": view.owner,
+        "entities": ", ".join(entity.name for entity in view.spec.entities),
+        "a row per": ", ".join(view.grain),
+        "tables": ", ".join(view.tables),
+        "features": ", ".join(feature.name for feature in view.features if not feature.internal),
+        "output": view.table_name,
+    }
+    return ["\n".join(f"{name}: {text}" for name, text in told.items() if text)]
+
+
+def _functions(view: View, conventions: Conventions) -> list[str]:
+    """The predefined functions as they must be declared, in the order of the file."""
+    found = []
+    for shape in conventions.functions:
+        returns = f" -> {shape.returns}" if shape.returns else ""
+        parameters = ", ".join(declared(view, conventions, shape))
+        found.append(f"def {shape.name}({parameters}){returns}: ...  # {_ROLES[shape.role]}")
+    return ["\n".join(found)]
+
+
+def _habits(conventions: Conventions, config: Config) -> list[str]:
+    told = {
+        "line length": str(conventions.line_length),
+        "options of main": f"{conventions.config_option}, {conventions.as_of_option}",
+        "class of the configuration": config.class_name,
+        "rules": "; ".join(conventions.rules),
+    }
+    return ["\n".join(f"{name}: {text}" for name, text in told.items() if text)]
 
 
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:

@@ -135,14 +135,19 @@ def _summary(view: View, style: str) -> str:
 
 
 def _function(view: View, conventions: Conventions, shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
-    defaults = {parameter.name: parameter.default for parameter in shape.parameters}
-    parameters = [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
+    parameters = declared(view, conventions, shape)
     returns = f" -> {shape.returns}" if shape.returns else ""
     head = f"def {shape.name}({', '.join(parameters)}){returns}:"
     if len(head) > conventions.line_length:
         inner = "".join(f"    {parameter},\n" for parameter in parameters)
         head = f"def {shape.name}(\n{inner}){returns}:"
     return f'{head}\n    """{_doc(shape, neighbours)}"""\n    raise NotImplementedError'
+
+
+def declared(view: View, conventions: Conventions, shape: FunctionShape) -> list[str]:
+    """The parameters of a predefined function as source text."""
+    defaults = {parameter.name: parameter.default for parameter in shape.parameters}
+    return [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
 
 
 def _parameter(bound: Bound, default: str | None) -> str:

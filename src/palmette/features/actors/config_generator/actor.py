@@ -107,11 +107,11 @@ class ConfigGenerator(Agent):
         sources = list(_sources(team.schema, checkout)) if team else [found.message for found in failed]
         facts = facts_of(self.view, self.run_spec)
         return (
-            section("facts", *_told(facts, self.view), rank=NEEDED),
+            section("facts", *_told(facts, self.view, self.run_spec), rank=NEEDED),
             section("class", *sources, rank=NEEDED, language="python"),
             section("neighbours", *files, rank=1, language="yaml"),
             briefs.readme(checkout, self.run_spec.repository.readme),
-            briefs.registry_of(self.view, paths=True),
+            briefs.registry_of(self.view),
             briefs.specification(input.request),
         )
 
@@ -207,12 +207,15 @@ class ConfigGenerator(Agent):
         return self._known_team, ()
 
 
-def _told(facts: Record, view: View) -> list[str]:
-    """What the configuration must hold, value by value, as far as it has a place for it."""
+def _told(facts: Record, view: View, run: Run) -> list[str]:
+    """What the configuration must hold, value by value, as far as it has a place for it; and what it may say."""
     known = {key: value for key, value in known_facts(facts).items() if not key.startswith(NAME)}
-    return [
-        "\n".join([*(f"{key}: {value}" for key, value in known.items()), f"keys of a row: {', '.join(view.grain)}"])
-    ]
+    beside = {
+        "keys of a row": ", ".join(view.grain),
+        "format of the output": run.output.format,
+        **{f"format of {name}": table.format for name, table in view.tables.items() if table.path is not None},
+    }
+    return ["\n".join(f"{key}: {value}" for key, value in told.items()) for told in (known, beside)]
 
 
 def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:

@@ -1,0 +1,74 @@
+"""Functions that somebody else proposes for a need: they count when they exist and are called with its arguments alone.
+
+Whether they do what is needed is not judged here: the proofs run them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from palmette.features.actors.utils_retriever.candidates import WANTS, Candidate, Demand
+from palmette.features.artefacts import Utility
+from palmette.features.repository import Checkout, Function, Module
+
+_HOLE = re.compile(r"\{([a-z_]+)\}")
+
+
+def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) -> Candidate | None:
+    """The candidate that a proposal names; None when the view has no such need, or the call has another form."""
+    demand = next((demand for demand in demands if demand.need == utility.need), None)
+    if demand is None or not _is_call(utility.call, demand):
+        return None
+    name = utility.call.partition("(")[0].strip()
+    for module in checkout.modules:
+        for known, function in callables(module) if module.name == utility.module else ():
+            if known == name and known.partition(".")[0] == utility.name:
+                return Candidate(utility.need, function, utility.name, utility.call, uses=0, score=0)
+    return None
+
+
+def callables(module: Module) -> Iterator[tuple[str, Function]]:
+    """What a script can import from a module and call: its functions, and its classes' class and static methods."""
+    if module.is_test:
+        return
+    for function in module.functions:
+        yield function.name, function
+    for node in module.classes:
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and {"classmethod", "staticmethod"}.intersection(
+                map(ast.unparse, item.decorator_list)
+            ):
+                yield f"{node.name}.{item.name}", Function(item, module.name, module.path)
+
+
+def _is_call(text: str, demand: Demand) -> bool:
+    """Whether it is one call, with the need's arguments and constants."""
+    holes = _HOLE.findall(text)
+    slots = {slot.name: slot.required for slot in WANTS[demand.need].slots}
+    needed = {name for name, required in slots.items() if required} | demand.gives
+    if not needed <= set(holes) <= slots.keys():
+        return False
+    code = _HOLE.sub(r"\1", text)
+    try:
+        call = ast.parse(code, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if "{" in code or not isinstance(call, ast.Call):
+        return False
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg)]
+    names = [node for one in arguments for node in ast.walk(one) if isinstance(node, ast.Name)]
+    whole = len(arguments) == len(call.args) + len(call.keywords)
+    return whole and len(names) == len(holes) and all(map(_is_plain, arguments))
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """An argument of the need, the session of its frame, a constant, or a list of such."""
+    match node:
+        case ast.Name() | ast.Constant() | ast.Attribute(value=ast.Name(id="df"), attr="sparkSession"):
+            return True
+        case ast.List(elts=items):
+            return all(map(_is_plain, items))
+        case _:
+            return False
