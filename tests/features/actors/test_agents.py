@@ -16,6 +16,7 @@ from palmette.features.artefacts import Tests, Utilities, Utility
 from palmette.sandbox import Sandbox, WarmSpark
 
 AGENTS = ("testcase_generator", "testcase_coder", "code_generator")
+ANSWERS = Path(__file__).with_name("answers")
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 RULE = "- Every script begins with the comment `# (c) shop`, and every test file, too."
 DIVIDE = Utility(
@@ -42,7 +43,10 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> SmallTeam:
 
 def asked(team: SmallTeam, name: str) -> Any:
     found = team.input(f"features.{name}")
-    if name != "code_generator":
+    if name == "testcase_coder":
+        reply = (ANSWERS / "testcase_generator.md").read_text("utf-8")
+        return found.model_copy(update={"cases": answered(team, "testcase_generator", reply).output})
+    if name == "testcase_generator":
         return found
     return found.model_copy(update={"utilities": Utilities(chosen=(DIVIDE,)), "tests": TESTS})
 
