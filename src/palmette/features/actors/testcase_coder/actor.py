@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import PurePosixPath
+from typing import Any
 
 from palmette.documents import Model
 from palmette.engine.actor import (
@@ -186,13 +187,18 @@ def _schemas(view: View) -> list[str]:
 
 
 def _case(case: TestCase) -> str:
-    """A case, one row a line; rows without their nulls, but for those that are expected."""
+    """A case, one row a line."""
     lines = [f"case {case.name}: {case.why}", *([f"as_of: {case.as_of}"] if case.as_of else [])]
     for name, rows in case.given.items():
-        kept = ({column: value for column, value in row.items() if value is not None} for row in rows)
-        lines += [f"given {name}:", *map(_json, kept)]
-    return "\n".join([*lines, "expected:", *(map(_json, case.expect) if case.expect else ["(no rows)"])])
+        lines += _listed(f"given {name}", rows)
+    return "\n".join([*lines, *_listed("expected", case.expect)])
 
 
-def _json(row: dict[str, object]) -> str:
-    return json.dumps(row, ensure_ascii=False)
+def _listed(title: str, rows: tuple[dict[str, Any], ...]) -> list[str]:
+    """Rows as lists of values below their columns; given ones without columns that are null in all of them."""
+    if not rows:
+        return [f"{title}: no rows"]
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if title == "expected" or any(row.get(name) is not None for row in rows)]
+    values = (json.dumps([row.get(name) for name in names], ensure_ascii=False) for row in rows)
+    return [f"{title}: {', '.join(names)}", *values]
