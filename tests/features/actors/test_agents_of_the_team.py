@@ -11,6 +11,7 @@ from canned import Canned, models
 from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, Violation, create
+from palmette.features.actors.config_generator.actor import without_cases
 from palmette.features.harness.connect import Probe, ProbeResult
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -181,6 +182,17 @@ def test_keys_that_a_model_adds_do_not_confuse_where_the_facts_are(team: SmallTe
     reply = yaml_of(team).replace("```yaml config\n", "```yaml config\naliases: [buyer_sales]\n")
     output = answered(team, "config_generator", reply).output
     assert output.accessors["view"] == 'config["view"]' and output.places["view"] == ("view",)
+
+
+@pytest.mark.parametrize(("text", "rest"), [
+    ("a: 1\ntests:\n  - name: x\n\n    # y\n  - z\nb: 2\n", "a: 1\nb: 2\n"),
+    ("a: 1\ntests:\n- name: x\n  y: 1\n", "a: 1\n"),
+    ("tests: []\na: {tests: 1}\n", "a: {tests: 1}\n"),
+    ("a:\n  tests:\n  - 1\n", "a:\n  tests:\n  - 1\n"),
+    ("a: 1\ntests:\n  - x", "a: 1\n"),
+])  # fmt: skip
+def test_the_cases_of_a_specification_are_left_out_whole(text: str, rest: str) -> None:
+    assert without_cases(text) == rest
 
 
 def picks(*found: tuple[str, str, str, str]) -> str:

@@ -37,6 +37,7 @@ _NOT_FOUND = re.compile(
 )
 
 
+_TESTS = re.compile(r"^tests:.*\n?(?:(?:[ \t#-].*)?\n|[ \t#-].*\Z)*", re.MULTILINE)
 NEIGHBOURS = 2
 """Other configurations of the team that a model is shown."""
 
@@ -112,7 +113,7 @@ class ConfigGenerator(Agent):
             section("neighbours", *files, rank=1, language="yaml"),
             briefs.readme(checkout, self.run_spec.repository.readme),
             briefs.registry_of(self.view),
-            briefs.specification(input.request),
+            section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
         )
 
     def read(self, answer: ConfigAnswer, input: ConfigInput, context: Context) -> Attempt[Config]:
@@ -226,6 +227,11 @@ def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:
             text = ast.get_source_segment(module.text, node)
             if node.name in wanted and text:
                 yield f"# {module.path}\n{text}"
+
+
+def without_cases(fsc: str) -> str:
+    """A specification without its test cases, which no configuration is about; the rest as it was written."""
+    return _TESTS.sub("", fsc)
 
 
 def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:

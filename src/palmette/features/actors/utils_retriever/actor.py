@@ -195,7 +195,7 @@ def _form(one: Candidate | Utility) -> tuple[Need, str, str, str]:
 def _need(demand: Demand) -> str:
     given = [f"{{{name}}} is given" for name in sorted(demand.gives)]
     given += [f"{name} is always {value}" for name, value in (demand.constants or {}).items()]
-    given += [f"the object is a {demand.class_name}"] if demand.class_name else []
+    given += [f"the object is of the class {demand.class_name}"] if demand.class_name else []
     return f"{demand.need}: {'; '.join([CONTRACTS[demand.need], *given])}"
 
 
