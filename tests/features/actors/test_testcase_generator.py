@@ -133,7 +133,7 @@ def test_a_deviation_of_a_feature_moves_no_rows() -> None:
     of_features = [other for other in suite.deviants if other.what.split(":")[0] in VIEW.output]
     assert len({other.what.split(":")[0] for other in of_features}) > 3
     for other in of_features:
-        wrong = other.output(scenario.frames, scenario.as_of)
+        wrong = other.output(scenario.frames, scenario.as_of, right)
         assert wrong is not None
         assert [row["offer_id"] for row in wrong.rows] == [row["offer_id"] for row in right.rows], other.what
 

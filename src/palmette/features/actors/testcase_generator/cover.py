@@ -65,7 +65,7 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
     chancy = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
     tells = feature_values(view, right)
     for other in others:
-        wrong = other.output(scenario.frames, scenario.as_of)
+        wrong = other.output(scenario.frames, scenario.as_of, right)
         if wrong is not None:
             for key in different(view, right, wrong, other.features):
                 tells.setdefault(key, set()).add(other.what)

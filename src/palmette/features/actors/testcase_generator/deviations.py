@@ -18,7 +18,7 @@ from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference
 from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.values import Duration, Window
-from palmette.features.spec.view import View, ViewFeature, ViewSource
+from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 WINDOW = "the window is"
 """How deviations begin that are about the length of a window."""
@@ -35,15 +35,16 @@ class Deviant:
     view: View
     reference: type[Reference] = Reference
     """How time is read."""
-    rows: View | None = None
-    """The view that has the right rows, where a deviation of features moves none."""
+    moves_rows: bool = True
+    """Whether there can be other rows too."""
     is_boundary: bool = False
     """Whether it is about the edges of time."""
 
-    def output(self, frames: Mapping[str, Frame], as_of: datetime | None) -> Frame | None:
-        """What it gives; None where it gives nothing that can be compared."""
+    def output(self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame) -> Frame | None:
+        """What it gives instead of the right output; None where it gives nothing that can be compared."""
+        base = (*self.view.grain, *self.view.kept, AS_OF)
+        bases = None if self.moves_rows else [{name: row[name] for name in base} for row in right.rows]
         try:
-            bases = Reference(self.rows, frames, as_of).bases() if self.rows is not None else None
             return self.reference(self.view, frames, as_of).output(bases)
         except (NotCovered, WouldFail):
             return None
@@ -103,14 +104,14 @@ def _dependents(view: View, name: str) -> tuple[str, ...]:
 
 
 def _times(view: View) -> Iterator[Deviant]:
-    rows, everything = _bare(view), tuple(feature.name for feature in view.features)
+    everything = tuple(feature.name for feature in view.features)
     for reading in READINGS:
         for feature in view.features:
             if reading.concerns(view, feature):
                 names, what = _dependents(view, feature.name), f"{feature.name}: {reading.what}"
-                yield Deviant(what, names, narrowed(view, names), reading.reference, rows, is_boundary=True)
+                yield Deviant(what, names, narrowed(view, names), reading.reference, moves_rows=False, is_boundary=True)
     for what, other, is_boundary in _clocks(view):
-        yield Deviant(what, everything, other, rows=rows, is_boundary=is_boundary)
+        yield Deviant(what, everything, other, moves_rows=False, is_boundary=is_boundary)
 
 
 def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
@@ -123,15 +124,10 @@ def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
             yield f"{table.name}: availability is ignored", view.with_tables({**view.tables, table.name: early}), True
 
 
-def _bare(view: View) -> View:
-    """The view with no more features than it takes to know which rows there are."""
-    return narrowed(view, populating(view))
-
-
 def _rows(view: View) -> Iterator[Deviant]:
     """Other rows than the specification asks for."""
     if view.spine is None:
-        bare = _bare(view)
+        bare = narrowed(view, populating(view))
         for reading in READINGS:
             if reading.events:
                 yield Deviant(f"the rows: {reading.what}", (), bare, reading.reference, is_boundary=True)
@@ -149,7 +145,6 @@ def _rows(view: View) -> Iterator[Deviant]:
 
 
 def _features(view: View) -> Iterator[Deviant]:
-    rows = _bare(view)
     for feature in view.features:
         names = _dependents(view, feature.name)
         small = narrowed(view, names)
@@ -158,7 +153,7 @@ def _features(view: View) -> Iterator[Deviant]:
                 f"{feature.name}: {what}",
                 names,
                 _with(small, changed),
-                rows=rows,
+                moves_rows=False,
                 is_boundary=what.startswith(WINDOW),
             )
 

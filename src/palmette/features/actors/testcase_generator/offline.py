@@ -108,7 +108,8 @@ class Suite:
         frames = self.studio.frames(rows, cutoff)
         as_of = None if self.view.cutoff == "spine" else cutoff
         return all(
-            (wrong := other.output(frames, as_of)) is not None and different(self.view, right, wrong, other.features)
+            (wrong := other.output(frames, as_of, right)) is not None
+            and different(self.view, right, wrong, other.features)
             for other in others
         )
 
@@ -122,7 +123,7 @@ class Suite:
             except (NotCovered, WouldFail, ValueError):
                 continue
             for other in self.deviants:
-                wrong = other.output(frames, as_of)
+                wrong = other.output(frames, as_of, right)
                 if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
                     found.add(other.what)
         return found
