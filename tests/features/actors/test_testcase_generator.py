@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -27,21 +28,24 @@ EMPTY = TextFile(path="x", text="")
 INPUT = Inputs(request=Request(fsc=EMPTY, dfr=EMPTY, run=EMPTY))
 CONTEXT = Context("testcase_generator", Path())
 REGISTRY = yaml.safe_load((OFFERS / "registry.yaml").read_text(encoding="utf-8"))
+PAIR = ("user_id", "offer_id")
 VIEW = load_view(OFFERS / "specs" / "offer_daily.yaml", OFFERS / "registry.yaml")
 ACTOR = TestcaseGenerator(VIEW)
 CASES = ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
 
 
-def suite_of(step: dict[str, object], feature: dict[str, object]) -> Suite:
-    """Of a feature of pairs of user and offer."""
+def suite_of(
+    step: dict[str, object], feature: dict[str, Any], registry: object = REGISTRY, keys: Sequence[str] = PAIR
+) -> Suite:
+    """Of one feature, of one source with one step."""
     fsc = {
         "fsc": 1,
-        "feature_view": "pairs",
-        "entities": [{"name": "pair", "keys": ["user_id", "offer_id"]}],
-        "sources": [{"name": "redemptions", "steps": [step]}],
+        "feature_view": "one_feature",
+        "entities": [{"name": "entity", "keys": list(keys)}],
+        "sources": [{"name": feature["aggregate"]["source"], "steps": [step]}],
         "features": [feature],
     }
-    return Suite(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(REGISTRY)))
+    return Suite(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(registry)))
 
 
 def test_the_cases_meet_the_criterion() -> None:
@@ -165,3 +169,15 @@ def test_the_edges_of_the_longest_window_are_told_apart_by_values() -> None:
         "windows go by availability",
     )
     assert {f"total: {reading}" for reading in readings} <= suite.told(suite.cases())
+
+
+def test_days_without_a_time_are_told_apart_at_the_start_of_a_window() -> None:
+    registry = {"dfr": 1, "tables": [{
+        "name": "tickets", "kind": "event", "path": "tickets", "keys": ["id"], "event_time": "opened_on",
+        "columns": [{"name": "id", "type": "bigint"}, {"name": "user_id", "type": "bigint"},
+                    {"name": "opened_on", "type": "date"}]}]}  # fmt: skip
+    count = {"function": "count", "source": "tickets", "window": "7d"}
+    suite = suite_of(
+        {"filter": "id > 0"}, {"name": "tickets", "dtype": "bigint", "aggregate": count}, registry, ["user_id"]
+    )
+    assert "tickets: rows exactly at the start of the window do not count" in suite.told(suite.cases())

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
@@ -37,7 +37,8 @@ MOST = 10
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "spring", "new_year")
 """Scenes whose parts do not touch each other."""
 CLOCKS = ("spring", "new_year")
-"""Those that are about the view's zone."""
+"""Those that are about midnights: of the view's zone, and of events that have a day and no time of day."""
+DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ class Suite:
     @cached_property
     def staged(self) -> list[Staged]:
         found = [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
-        return [staged for staged in found if staged.name not in CLOCKS or self.view.zone != "UTC"]
+        studio = found[0].scene.studio
+        midnights = self.view.zone != "UTC" or any(studio.step(table) >= DAY for table in studio.events())
+        return [staged for staged in found if midnights or staged.name not in CLOCKS]
 
     @cached_property
     def studio(self) -> Studio:
