@@ -190,6 +190,13 @@ def test_a_killed_run_follows_the_route_on_without_another_call(tmp_path: Path) 
     assert resume_run(tmp_path, setup=setup).status == "finished" and not provider.prompts
 
 
+def test_whoever_resumes_a_stopped_run_gets_a_route_anew(tmp_path: Path) -> None:
+    setup, _ = modelled({"route": ALL}, budget=Budget(steps=2))
+    assert run_topology(setup, tmp_path).status == "stopped"
+    setup, provider = modelled({"route": ALL[2:]})
+    assert resume_run(tmp_path, setup=setup).status == "finished" and len(provider.prompts) == 1
+
+
 def test_what_the_artefacts_say_stays_inside_its_fence(tmp_path: Path) -> None:
     class Attacker(Toy):
         def run(self, input: Any, context: Context) -> Attempt[Any]:
