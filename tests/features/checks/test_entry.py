@@ -31,7 +31,7 @@ def test_it_is_found(text: str, entry: str) -> None:
     [
         ("def a(orders): ...\ndef b(orders): ...", None, "'a', 'b' could all be it"),
         ("def main(argv): ...", None, "none of 'main' takes the view's tables"),
-        ("def build(orders): ...", "biuld", "did you mean 'build'"),
+        ("def build(orders): ...", "biuld", "Did you mean 'build'"),
         ("def build(:", None, "is not Python"),
     ],
 )

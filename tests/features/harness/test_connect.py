@@ -73,7 +73,7 @@ def test_every_type_comes_back_as_it_went(harness: ConnectHarness, team: Path) -
 
 
 def test_plans_are_given_when_asked_for(harness: ConnectHarness, script: Path, team: Path, case: MakeCase) -> None:
-    result = harness.execute(script, "build", [case()], root=team, plans=True)[0]
+    result = harness.execute(script, "build", [case(plan=True)], root=team)[0]
     assert "Analyzed Logical Plan" in result.plan and "Physical Plan" in result.plan
 
 

@@ -68,10 +68,11 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
             frame_of_unit_test(resolved, test.given),
             instant_of(test.as_of) if test.as_of else None,
             session_zone="Asia/Tokyo",
+            plan=True,
         )
         for test in resolved.tests
     ]
-    results = harness.execute(path, "build", cases, root=tmp_path, plans=True)
+    results = harness.execute(path, "build", cases, root=tmp_path)
     for test, result in zip(resolved.tests, results, strict=True):
         assert result.frame is not None, result.trace or result.error
         assert "Cartesian" not in result.plan and "Join Cross" not in result.plan

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.harness.harness import ScriptHarness
+from palmette.features.checks.cases import Example, examples
+from palmette.features.frames import Scenario, scenarios
+from palmette.features.harness.harness import Case, CaseResult, ScriptHarness
 from palmette.features.spec.view import View
 
 Owner = Literal[
@@ -20,6 +24,14 @@ Owner = Literal[
     "code_generator",
 ]
 """Who most probably caused a failure of this class."""
+
+
+class Outputs(NamedTuple):
+    """What the script makes of the frames that several checks look at, in their order."""
+
+    examples: Sequence[CaseResult]
+    scenarios: Sequence[CaseResult]
+    """The first has its plan, too."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,28 @@ class Subject:
     """The generated test file, if there is one."""
     python_path: tuple[Path, ...] = ()
     seed: int = 0
+
+    @cached_property
+    def examples(self) -> Sequence[Example]:
+        """The unit tests of the specification."""
+        return examples(self.view)
+
+    @cached_property
+    def scenarios(self) -> Sequence[Scenario]:
+        """Frames made to provoke mistakes."""
+        return scenarios(self.view, seed=self.seed)
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """The script on all examples and scenarios; run once, for whoever asks first."""
+        given = [Case(one.name, one.frames, one.as_of) for one in self.examples]
+        made = [Case(one.name, one.frames, one.as_of, plan=not at) for at, one in enumerate(self.scenarios)]
+        results = self.run([*given, *made])
+        return Outputs(results[: len(given)], results[len(given) :])
+
+    def run(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Calls the script's entry function once per case."""
+        return self.harness.execute(self.script, self.entry, cases, root=self.root, python_path=self.python_path)
 
 
 @dataclass(frozen=True)

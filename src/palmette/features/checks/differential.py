@@ -9,8 +9,6 @@ from typing import ClassVar
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import difference, failure
-from palmette.features.frames import scenarios
-from palmette.features.harness.harness import Case
 from palmette.features.oracle import Expected, NotCovered, WouldFail, expected, skipped_text
 
 
@@ -25,32 +23,26 @@ class DifferentialCheck:
     def check(self, subject: Subject) -> Outcome:
         view, reason = subject.view, "no scenario could be made for this view"
         wanted: dict[str, Expected] = {}
-        found = scenarios(view, seed=subject.seed)
-        for scenario in found:
+        for scenario in subject.scenarios:
             try:
                 wanted[scenario.name] = expected(view, scenario.frames, scenario.as_of)
             except (NotCovered, WouldFail) as error:
                 reason = str(error)
         if not wanted:
             return Outcome(skipped=reason)
-        compared = [scenario for scenario in found if scenario.name in wanted]
-        results = subject.harness.execute(
-            subject.script,
-            subject.entry,
-            [Case(item.name, item.frames, item.as_of) for item in compared],
-            root=subject.root,
-            python_path=subject.python_path,
-        )
         violations = []
-        for scenario, result in zip(compared, results, strict=True):
+        for scenario, result in zip(subject.scenarios, subject.outputs.scenarios, strict=True):
+            if scenario.name not in wanted:
+                continue
             if result.frame is None:
                 violations.append(failure(result))
             elif problem := difference(view, wanted[scenario.name], result.frame):
                 message = f"Script and oracle disagree in scenario {scenario.name!r}: {scenario.why}"
                 violations.append(Violation(code=self.code, subject=scenario.name, message=message, evidence=problem))
         rows = sum(len(frame.rows) for frame in wanted.values())
-        left = f"{len(found) - len(compared)} left out: {reason}" if len(compared) < len(found) else ""
-        parts = [f"{len(compared)} scenarios, {rows} rows", left, _skipped(list(wanted.values()))]
+        left_out = len(subject.scenarios) - len(wanted)
+        left = f"{left_out} left out: {reason}" if left_out else ""
+        parts = [f"{len(wanted)} scenarios, {rows} rows", left, _skipped(list(wanted.values()))]
         return Outcome(tuple(violations), detail="; ".join(part for part in parts if part))
 
 

@@ -7,7 +7,6 @@ from typing import ClassVar
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import Example, examples, failure, unlike
-from palmette.features.harness.harness import Case
 from palmette.features.oracle import NotCovered, WouldFail, expected, skipped_text
 from palmette.features.spec.view import View
 
@@ -70,21 +69,13 @@ class GoldenCheck:
     cost: ClassVar[int] = 10
 
     def check(self, subject: Subject) -> Outcome:
-        found = examples(subject.view)
-        if not found:
+        if not subject.examples:
             return Outcome(skipped=NO_TESTS)
-        results = subject.harness.execute(
-            subject.script,
-            subject.entry,
-            [Case(example.name, example.frames, example.as_of) for example in found],
-            root=subject.root,
-            python_path=subject.python_path,
-        )
         violations = []
-        for example, result in zip(found, results, strict=True):
+        for example, result in zip(subject.examples, subject.outputs.examples, strict=True):
             if result.frame is None:
                 violations.append(failure(result))
             elif problem := unlike(subject.view, example, result.frame):
                 message = f"Unit test {example.name!r} of the specification fails on the script."
                 violations.append(Violation(code=self.code, subject=example.name, message=message, evidence=problem))
-        return Outcome(tuple(violations), detail=f"{len(found)} unit tests of the specification")
+        return Outcome(tuple(violations), detail=f"{len(subject.examples)} unit tests of the specification")

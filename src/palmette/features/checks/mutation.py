@@ -11,7 +11,6 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
-from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.source import parse
@@ -79,20 +78,18 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, str]
     """
     if not alive:
         return {}
-    found = scenarios(subject.view, seed=subject.seed)
+    found = subject.scenarios
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        files: list[Path | None] = [None]
-        for number, mutant in enumerate(alive):
-            files.append(Path(folder) / f"mutant_{number}.py")
-            (Path(folder) / f"mutant_{number}.py").write_text(mutant.text, encoding="utf-8")
+        files = [Path(folder) / f"mutant_{number}.py" for number in range(len(alive))]
+        for file, mutant in zip(files, alive, strict=True):
+            file.write_text(mutant.text, encoding="utf-8")
         cases = [Case(item.name, item.frames, item.as_of, script=file) for file in files for item in found]
-        results = subject.harness.execute(
-            subject.script, subject.entry, cases, root=subject.root, python_path=subject.python_path
-        )
+        results = subject.run(cases)
+    right = subject.outputs.scenarios
     outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
     return {
-        mutant.name: next((text for pair in zip(outputs[0], own, strict=True) if (text := _change(subject, *pair))), "")
-        for mutant, own in zip(alive, outputs[1:], strict=True)
+        mutant.name: next((text for pair in zip(right, own, strict=True) if (text := _change(subject, *pair))), "")
+        for mutant, own in zip(alive, outputs, strict=True)
     }
 
 

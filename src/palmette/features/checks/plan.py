@@ -11,8 +11,7 @@ from palmette.engine.actor import Violation
 from palmette.errors import nearest
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import failure
-from palmette.features.frames import scenarios
-from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.harness.harness import CaseResult
 from palmette.features.source import called, parse
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import Schema, View
@@ -39,18 +38,9 @@ class PlanCheck:
     cost: ClassVar[int] = 5
 
     def check(self, subject: Subject) -> Outcome:
-        found = scenarios(subject.view, seed=subject.seed)
-        if not found:
+        if not subject.scenarios:
             return Outcome(skipped="no scenario could be made for this view")
-        case = Case("plan", found[0].frames, found[0].as_of)
-        (result,) = subject.harness.execute(
-            subject.script,
-            subject.entry,
-            [case],
-            root=subject.root,
-            python_path=subject.python_path,
-            plans=True,
-        )
+        result = subject.outputs.scenarios[0]
         if result.frame is None:
             return Outcome((failure(result),))
         violations = [*schema_violations(subject.view.output, result.frame.schema), *_plan_violations(result)]

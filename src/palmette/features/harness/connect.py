@@ -79,7 +79,6 @@ class ConnectHarness:
         *,
         root: Path,
         python_path: Sequence[Path] = (),
-        plans: bool = False,
     ) -> list[CaseResult]:
         if not cases:
             return []
@@ -90,7 +89,6 @@ class ConnectHarness:
         shared = {
             "script": str(script.resolve()),
             "entry": entry,
-            "plans": plans,
             "bindings": [binding._asdict() for binding in bindings.bound],
             "config": {"file": str(self.config_file), "class": self.config_class} if self.config_file else None,
         }
@@ -150,7 +148,7 @@ class ConnectHarness:
             return []
         items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]
         frames = [probe.frames for probe in probes]
-        answers = self._run(Job("probes", items, root, python_path, self.case_seconds, {"plans": False}, frames))
+        answers = self._run(Job("probes", items, root, python_path, self.case_seconds, {}, frames))
         return [
             ProbeResult(probe.name, answer.frame, answer.fields.value, answer.fields.error, answer.fields.trace)
             for probe, answer in zip(probes, answers, strict=True)
@@ -171,6 +169,7 @@ def _item(case: Case) -> dict[str, Any]:
         "as_of": case.as_of.isoformat() if case.as_of else None,
         "session_zone": case.session_zone,
         "partitions": case.partitions,
+        "plan": case.plan,
         "script": str(case.script.resolve()) if case.script else None,
     }
 

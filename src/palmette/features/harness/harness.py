@@ -32,6 +32,8 @@ class Case:
     session_zone: str = "UTC"
     partitions: int = 1
     """Number of partitions that every input frame is spread over."""
+    plan: bool = False
+    """Whether the plan is asked for."""
     script: Path | None = None
     """Called instead of the script at hand: a variant of it, with the same entry function."""
 
@@ -62,7 +64,6 @@ class ScriptHarness(Protocol):
         *,
         root: Path,
         python_path: Sequence[Path] = (),
-        plans: bool = False,
     ) -> list[CaseResult]:
         """Calls `entry` of `script` once per case, in order; never raises for what the script does."""
         ...

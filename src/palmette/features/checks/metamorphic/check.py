@@ -15,7 +15,6 @@ from palmette.features.checks.cases import EVIDENCE, difference, failure
 from palmette.features.checks.metamorphic import relations
 from palmette.features.checks.metamorphic.ground import Ground, Relation, ground_of, instant_of
 from palmette.features.frame import Frame
-from palmette.features.frames import scenarios
 from palmette.features.harness.harness import Case, CaseResult
 
 RELATIONS: Mapping[str, Relation] = {
@@ -74,13 +73,7 @@ def _results(
     """By scenario: what the plain call gave, then what each trial did."""
     plain = {name: Case(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
     results = iter(
-        subject.harness.execute(
-            subject.script,
-            subject.entry,
-            [case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))],
-            root=subject.root,
-            python_path=subject.python_path,
-        )
+        subject.run([case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))])
     )
     return {name: list(islice(results, 1 + len(trials[name]))) for name in grounds}
 
@@ -103,7 +96,7 @@ def _violations(
 def _grounds(subject: Subject) -> dict[str, Ground]:
     """The scenario that says most, and the one that says most about clocks that change; each at one cut-off."""
     found: list[tuple[str, Ground]] = []
-    for scenario in scenarios(subject.view, seed=subject.seed):
+    for scenario in subject.scenarios:
         ground = ground_of(subject.view, scenario.frames, scenario.as_of)
         if ground is not None:
             found.append((scenario.name, ground))

@@ -62,7 +62,7 @@ def _run(
             try:
                 session.reset(item["session_zone"], item["partitions"])
                 frames = {name: _frame(folder / file, session) for name, file in item["frames"].items()}
-                answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plans=job["plans"])
+                answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plan=item.get("plan", False))
             except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
                 answer = failure(error, Path(job["root"]))
         answers.write(index, answer)
@@ -78,17 +78,17 @@ def _frame(file: Path, session: WarmSession) -> Any:
     return session.spark.createDataFrame(table, schema)
 
 
-def _answer(result: Any, file: Path, *, plans: bool) -> dict[str, Any]:
+def _answer(result: Any, file: Path, *, plan: bool) -> dict[str, Any]:
     if not hasattr(result, "toArrow"):
         return {"value": json.loads(json.dumps(result, default=str))}
     import pyarrow as pa
 
-    plan = result._explain_string(extended=True) if plans else ""
+    explained = result._explain_string(extended=True) if plan else ""
     fetch_ahead(result)
     table = result.toArrow()
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    return {"plan": plan, "nullable": {field.name: field.nullable for field in table.schema}}
+    return {"plan": explained, "nullable": {field.name: field.nullable for field in table.schema}}
 
 
 def _argument(

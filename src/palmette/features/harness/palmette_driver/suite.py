@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Recorder:
     """A pytest plugin that keeps the outcome of each test."""
 
-    def __init__(self, kills: Counter[str]) -> None:
-        self._kills = kills
+    def __init__(self, killers: list[str]) -> None:
+        self._killers = killers
         self.passed: list[str] = []
         self.failed: dict[str, str] = {}
         self.error = ""
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items.sort(key=lambda item: -self._kills[_name(item)])
+        items.sort(key=lambda item: self._killers.index(_name(item)) if _name(item) in self._killers else len(items))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = _name(report)
@@ -48,9 +47,10 @@ def _name(item: Any) -> str:
 def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
     """One answer per variant: passed, failed, error, seconds.
 
-    Tests that failed on more of the variants so far go first, which matters where the first failure ends a variant.
+    Tests that failed last go first, because variants of one place often fail the same ones; it matters where the
+    first failure ends a variant.
     """
-    kills: Counter[str] = Counter()
+    killers: list[str] = []
     root = Path(job["root"])
     variant = Variant(Path(job["script"]))
     sys.meta_path.insert(0, variant)
@@ -60,8 +60,8 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         session.reset()
         started = time.monotonic()
         with answers.timed(index):
-            recorder = _run(job, kills)
-        kills.update(list(recorder.failed))
+            recorder = _run(job, killers)
+        killers = [*recorder.failed, *(name for name in killers if name not in recorder.failed)]
         answers.write(
             index,
             {
@@ -73,10 +73,10 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         )
 
 
-def _run(job: dict[str, Any], kills: Counter[str]) -> Recorder:
+def _run(job: dict[str, Any], killers: list[str]) -> Recorder:
     import pytest
 
-    recorder = Recorder(kills)
+    recorder = Recorder(killers)
     arguments = [
         job["tests"],
         f"--rootdir={job['root']}",
