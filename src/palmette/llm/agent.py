@@ -55,6 +55,10 @@ class Agent(BaseActor):
         """
         raise NotImplementedError
 
+    def told(self, violation: Violation) -> Violation:
+        """A violation that the planner came back with, as the model may see it; all of it, unless overridden."""
+        return violation
+
     @final
     def run(self, input: Any, context: Context) -> Attempt[Any]:
         if self.model is None:
@@ -96,7 +100,7 @@ class Agent(BaseActor):
         """What has been tried in this run, and why the planner came back."""
         parts = []
         if context.instruction:
-            words = "\n".join([context.instruction, *(_told(violation) for violation in context.evidence)])
+            words = "\n".join([context.instruction, *(_told(self.told(violation)) for violation in context.evidence)])
             parts.append(fill(shared("instruction"), {"instruction": fenced(words)}))
         if context.attempts:
             told = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]

@@ -101,6 +101,28 @@ def test_who_writes_tests_never_sees_a_script_and_who_writes_the_script_no_tests
     assert all(case.name not in writer for case in asked(team, "testcase_coder").cases.cases)
 
 
+LINE = 'F.sum("amount").alias("total")'
+
+
+@pytest.mark.parametrize(("name", "violation", "kept"), [
+    ("testcase_generator", Violation(
+        code="mutant-survived", subject="totals", message=f"no test notices `{LINE}` -> `F.max` (agg).",
+        evidence=f"- {LINE}\n+ F.max\nin scenario 'ties':\nbuyer 7: total is 3, not 5",
+    ), "buyer 7: total is 3, not 5"),
+    ("testcase_coder", Violation(
+        code="test-failed", subject="test_edges", message="The test test_edges fails in the team's suite.",
+        evidence=f"jobs/buyer_sales.py:7: in build\n    {LINE}\nE   AnalysisException: no such column",
+    ), "AnalysisException: no such column"),
+])  # fmt: skip
+def test_what_a_failure_quotes_of_the_script_stays_with_the_planner(
+    name: str, violation: Violation, kept: str, team: SmallTeam
+) -> None:
+    output = answered(team, name, (ANSWERS / f"{name}.md").read_text("utf-8")).output
+    instruction = agent(team, name).implicated(violation, output)
+    text = prompt(team, name, instruction=instruction, evidence=(violation,), last=output)
+    assert kept in text and LINE not in text
+
+
 def test_the_test_writer_is_not_told_how_the_view_is_computed(team: SmallTeam) -> None:
     text = prompt(team, "testcase_coder")
     assert "30 days before the cut-off" not in text and "aggregate:" not in text

@@ -16,6 +16,8 @@ from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.source import parse
 
 ORIGINAL = "original"
+_CHANGE = "in scenario "
+"""Begins what a mutant changes of the output."""
 
 
 class MutationCheck:
@@ -97,7 +99,7 @@ def _change(subject: Subject, original: CaseResult, changed: CaseResult) -> str:
     if original.frame is None:
         return ""
     problem = changed.error if changed.frame is None else difference(subject.view, original.frame, changed.frame)
-    return f"in scenario {changed.name!r}:\n{problem}" if problem else ""
+    return f"{_CHANGE}{changed.name!r}:\n{problem}" if problem else ""
 
 
 def _survivor(mutant: Mutant, change: str, subject: Subject) -> Violation:
@@ -108,6 +110,12 @@ def _survivor(mutant: Mutant, change: str, subject: Subject) -> Violation:
         message=f"{place}: no test notices {_short(mutant.before)} -> {_short(mutant.after)} ({mutant.operator}).",
         evidence=f"- {mutant.before}\n+ {mutant.after}\n{change}"[:EVIDENCE],
     )
+
+
+def output_change(survivor: Violation) -> str:
+    """How the output of a surviving mutant differs, without a line of the script."""
+    _, found, change = survivor.evidence.partition(_CHANGE)
+    return f"{found}{change}".strip()
 
 
 def _short(text: str) -> str:

@@ -109,6 +109,11 @@ class TestcaseCoder(Agent):
             return f"{output.file.path} does not test what the cases say: {violation.message}"
         return None
 
+    def told(self, violation: Violation) -> Violation:
+        """Without the lines of the script that a trace quotes."""
+        errors = [line for line in violation.evidence.splitlines() if line.startswith("E ")]
+        return violation.model_copy(update={"evidence": "\n".join(errors)})
+
 
 def module_of(template: Template, view: View) -> str:
     """Import name of the script."""

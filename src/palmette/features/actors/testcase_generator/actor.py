@@ -14,6 +14,7 @@ from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Verd
 from palmette.features import briefs
 from palmette.features.actors.testcase_generator.offline import MOST, Suite, case_of, situation
 from palmette.features.artefacts import Request, Template, TestCase, TestCases
+from palmette.features.checks.mutation import output_change
 from palmette.features.frame_json import encode, encode_row
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
@@ -217,5 +218,12 @@ class TestcaseGenerator(Agent):
 
     def implicated(self, violation: Violation, output: TestCases) -> str | None:
         if violation.code == SURVIVED:
-            return f"The cases let a wrong script pass: {violation.message} Add rows that tell it apart."
+            return f"The cases let a script pass that is wrong in {violation.subject!r}. Add rows that tell it apart."
         return None
+
+    def told(self, violation: Violation) -> Violation:
+        """Without the script: what its output would be is enough to write the case that tells it apart."""
+        if violation.code != SURVIVED:
+            return violation
+        message = f"A script that is wrong in {violation.subject!r} passes all cases."
+        return violation.model_copy(update={"message": message, "evidence": output_change(violation)})
