@@ -39,9 +39,7 @@ def git(folder: Path, *arguments: str) -> str:
 def content(folder: Path) -> dict[str, list[dict[str, object]]]:
     dataset = pytest.importorskip("pyarrow.dataset", reason="pyarrow is not installed")
     places = sorted(folder.iterdir())
-    return {
-        place.name: dataset.dataset(place, partitioning="hive").to_table().to_pylist() for place in places
-    }
+    return {place.name: dataset.dataset(place, partitioning="hive").to_table().to_pylist() for place in places}
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -79,9 +77,7 @@ def test_the_registry_names_the_columns_and_types_of_the_sample() -> None:
     for table in read_located(OFFERS / "registry.yaml", Registry).value.tables:
         schema = dataset.dataset(OFFERS / str(table.path), partitioning=None).schema
         partitions = {partition.column for partition in table.partitions}
-        registered = {
-            column.name: column.type.parsed for column in table.columns if column.name not in partitions
-        }
+        registered = {column.name: column.type.parsed for column in table.columns if column.name not in partitions}
         assert {field.name: spark_type(field.type) for field in schema} == registered, table.name
 
 
@@ -95,9 +91,7 @@ def test_the_sample_is_as_unpleasant_as_real_data() -> None:
     assert sum(late.days >= 1 for late in lateness) > 10
     assert any(row["redeemed_at"].strftime("%H%M%S") == "000000" for row in redemptions)
     per_user = sorted([row["user_id"] for row in redemptions].count(user) for user in range(1, 121))
-    assert sum(per_user[-12:]) > 0.25 * len(redemptions), (
-        "a tenth of the users has more than a quarter of the rows"
-    )
+    assert sum(per_user[-12:]) > 0.25 * len(redemptions), "a tenth of the users has more than a quarter of the rows"
 
 
 def test_preparing_twice_keeps_what_runs_have_left(tmp_path: Path) -> None:
