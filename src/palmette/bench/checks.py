@@ -92,8 +92,9 @@ class Bench:
         script = subject.script.with_name("seeded.py")
         script.write_text(changed, encoding="utf-8")
         started = time.monotonic()
+        wrong = replace(subject, script=script)
         for check in WITHOUT_TESTS:
-            verdict = run_checks(replace(subject, script=script), [check])
+            verdict = run_checks(wrong, [check])
             if not verdict.ok:
                 codes = tuple(dict.fromkeys(violation.code for violation in verdict.violations))
                 return Cell(bug.name, subject.view.name, check.code, codes, time.monotonic() - started)

@@ -7,6 +7,8 @@ import ast
 from palmette.bench.bugs.places import first_place, mentions, on_output, on_returned, times
 from palmette.features.mutation.mutants import spliced
 from palmette.features.source import Source, called, is_spark_function
+from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec.view import View
 
 
 def no_default(source: Source) -> str | None:
@@ -38,7 +40,17 @@ def with_default(source: Source, node: ast.expr) -> ast.Call | None:
     """`coalesce(value, lit(default))`, where the node is one."""
     if not isinstance(node, ast.Call) or called(node) != "coalesce" or not is_spark_function(source, node):
         return None
-    return node if len(node.args) == 2 and called(node.args[1]) == "lit" else None
+    is_default = len(node.args) == 2 and called(node.args[1]) == "lit"
+    return node if is_default and not mentions(node.args[0], _never_null(source.view)) else None
+
+
+def _never_null(view: View) -> set[str]:
+    """Features whose default is never needed: counts, where a row is there only because its one group has rows."""
+    computed = {feature.name: feature.computation for feature in view.features}
+    aggregates = {name: each for name, each in computed.items() if isinstance(each, Aggregate)}
+    if view.spine is not None or len({(each.source, each.by) for each in aggregates.values()}) > 1:
+        return set()
+    return {name for name, each in aggregates.items() if each.function in ("count", "count_distinct", "exists")}
 
 
 def truncated(source: Source) -> str | None:
