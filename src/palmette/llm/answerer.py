@@ -108,15 +108,8 @@ class Answerer:
                 errors.append(error)
                 continue
             price = provider.price(reply.input_tokens, reply.output_tokens)
-            spend = Spend(
-                calls=1,
-                input_tokens=reply.input_tokens,
-                output_tokens=reply.output_tokens,
-                money=price or 0.0,
-                unpriced=int(price is None),
-            )
             safe = reply.model_copy(update={"text": self.hide(reply.text)})
-            return Paid(safe.model_dump(mode="json"), spend, reply.by_person)
+            return Paid(safe.model_dump(mode="json"), reply.spend(price), reply.by_person)
         if len(errors) == 1:
             raise errors[0]
         raise ModelError(

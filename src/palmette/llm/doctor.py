@@ -73,16 +73,9 @@ def examine(name: str) -> Examined:
     if isinstance(provider, ApiProvider):
         probes += [_context(provider), *_features(provider, hide)]
     price = provider.price(reply.input_tokens, reply.output_tokens)
-    spend = Spend(
-        calls=1,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        money=price or 0.0,
-        unpriced=int(price is None),
-    )
     counted = reply.input_tokens > 0
     probes.append(Probe("tokens", counted, "are counted by the endpoint" if counted else "are not counted"))
-    return Examined(tuple(probes), spend)
+    return Examined(tuple(probes), reply.spend(price))
 
 
 def _form(reply: Reply) -> Probe:

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from pydantic import Field
 
 from palmette.documents import Model
+from palmette.engine import Spend
 
 
 class Message(Model):
@@ -53,6 +54,16 @@ class Reply(Model):
     output_tokens: int = 0
     by_person: bool = False
     """A person brought it."""
+
+    def spend(self, price: float | None) -> Spend:
+        """What one call with this reply cost; `price` is None where nobody knows it."""
+        return Spend(
+            calls=1,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            money=price or 0.0,
+            unpriced=int(price is None),
+        )
 
 
 class Provider(Protocol):

@@ -114,7 +114,7 @@ def _survivor(mutant: Mutant, change: str, subject: Subject) -> Violation:
 
 def output_change(survivor: Violation) -> str:
     """How the output of a surviving mutant differs, without a line of the script."""
-    _, found, change = survivor.evidence.partition(_CHANGE)
+    _, found, change = survivor.evidence.partition(f"\n{_CHANGE}")
     return f"{found}{change}".strip()
 
 

@@ -24,7 +24,10 @@ class Probes(Protocol):
 
 
 class RememberedProbes:
-    """Probes that are not run again: in one run neither the repository nor what a probe asks of it changes."""
+    """Probes whose answers are remembered: in one run neither the repository nor what a probe asks of it changes.
+
+    One that met an error is run again; the machine may have been at fault.
+    """
 
     def __init__(self, harness: Probes) -> None:
         self._harness = harness
@@ -33,10 +36,12 @@ class RememberedProbes:
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
         keys = [f"{root} {probe!r}" for probe in probes]
         new = {key: probe for key, probe in zip(keys, probes, strict=True) if key not in self._known}
+        answers: dict[str, ProbeResult] = {}
         if new:
             results = self._harness.probes(root, python_path, list(new.values()))
-            self._known.update(zip(new, results, strict=True))
-        return [self._known[key] for key in keys]
+            answers = dict(zip(new, results, strict=True))
+            self._known.update((key, result) for key, result in answers.items() if not result.error)
+        return [self._known.get(key) or answers[key] for key in keys]
 
 
 def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
