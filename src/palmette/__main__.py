@@ -1,0 +1,5 @@
+"""`python -m palmette` is `palmette`."""
+
+from palmette.cli import main
+
+main()
