@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,11 @@ def test_the_environment_for_spark_names_java_and_python() -> None:
     environment = java.java_environment()
     assert environment["PYSPARK_PYTHON"] == python_command()[0]
     assert (Path(environment["JAVA_HOME"]) / "bin" / "java").exists()
+
+
+def test_java_too_keeps_its_temporary_files_in_the_private_folder(tmp_path: Path) -> None:
+    environment = java.java_environment()
+    command = (f"{environment['JAVA_HOME']}/bin/java", "-XshowSettings:properties", "-version")
+    result = Sandbox().run(command, cwd=tmp_path, env=environment)
+    folder = re.search(r"java\.io\.tmpdir = (.*)", result.stderr)
+    assert folder and Path(folder[1]).name.startswith("palmette-") and not Path(folder[1]).exists()

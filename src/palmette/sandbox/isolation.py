@@ -44,6 +44,7 @@ def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Ma
     private = {
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
+        "JDK_JAVA_OPTIONS": f'"-Djava.io.tmpdir={scratch}" -XX:-UsePerfData',  # Java knows no TMPDIR
         "LANG": allowed.get("LANG", "C.UTF-8"),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
