@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from git_by_hand import git
 
-from palmette.delivery.git import redact
+from palmette.delivery.git import Git, redact
 from palmette.delivery.remote import Credentials, Place, place_of, push
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError
@@ -78,6 +78,32 @@ def test_a_hook_of_the_remote_that_refuses_is_quoted(worktree: Worktree, tmp_pat
     with pytest.raises(DeliveryError, match="ticket number missing") as caught:
         push(worktree, "origin")
     assert caught.value.code == "push-rejected"
+
+
+def test_programs_that_git_starts_see_no_keys(
+    worktree: Worktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook, seen = tmp_path / "origin.git" / "hooks" / "pre-receive", tmp_path / "seen"
+    hook.write_text(f"#!/bin/sh\nenv > {seen}\n", encoding="utf-8")
+    hook.chmod(0o755)
+    secrets = ("OPENAI_API_KEY", "GITHUB_TOKEN", "GIT_PASSWORD", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL")
+    for name in secrets:
+        monkeypatch.setenv(name, TOKEN)
+    for name in ("HTTPS_PROXY", "no_proxy", "SSH_AUTH_SOCK"):
+        monkeypatch.setenv(name, "kept")
+    push(worktree, "origin")
+    names = {line.partition("=")[0] for line in seen.read_text("utf-8").splitlines()}
+    assert names.isdisjoint(secrets) and TOKEN not in seen.read_text("utf-8")
+    assert {"PATH", "HOME", "GIT_CONFIG_GLOBAL", "HTTPS_PROXY", "no_proxy", "SSH_AUTH_SOCK"} <= names
+
+
+def test_settings_that_the_user_gives_in_the_environment_hold(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("COUNT", "1"), ("KEY_0", "user.name"), ("VALUE_0", "Somebody")):
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    assert Git(repository)("config", "user.name") == "Somebody"
+    assert Git(repository)("config", "gc.auto") == "0"
 
 
 def test_a_remote_that_does_not_exist(worktree: Worktree) -> None:

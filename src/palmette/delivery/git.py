@@ -1,4 +1,4 @@
-"""The git program: bounded in time, no prompts, hooks or signing, no secrets in arguments and messages."""
+"""The git program: bounded in time, no prompts, hooks or signing, no secrets in arguments, environment and messages."""
 
 from __future__ import annotations
 
@@ -35,20 +35,15 @@ QUIET = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
-REDIRECTING = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_TRACE",
-    "GIT_TRACE_CURL",
-    "GIT_CURL_VERBOSE",
+_KEPT = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|XDG_\w+"
+    r"|SSH_AUTH_SOCK|SSH_AGENT_PID|GNUPGHOME|DBUS_SESSION_BUS_ADDRESS|KRB5\w+|GCM_\w+"
+    r"|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(?i:(https?|all|no)_proxy)"
+    r"|GIT_EXEC_PATH|GIT_(CONFIG|AUTHOR|COMMITTER|SSH|SSL|HTTP|PROXY)(_\w+)?"
 )
-"""Left behind by a calling git, or chatty about secrets."""
+"""The variables that git gets: to find itself, its settings, its keys and the network. No others: hooks of a remote in the
+same file system, filters and credential helpers see what git sees, and a calling git leaves behind where it was at work.
+"""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
@@ -134,11 +129,11 @@ class Git:
         return redact(process.communicate()[1], *self.secrets)
 
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
+        kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
         kept.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes -o ConnectTimeout=15")
-        settings = SETTINGS | dict(self.settings)
-        numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
-        for number, (key, value) in enumerate(settings.items()):
+        settings, theirs = SETTINGS | dict(self.settings), int(kept.get("GIT_CONFIG_COUNT") or 0)
+        numbered = {"GIT_CONFIG_COUNT": str(theirs + len(settings))}
+        for number, (key, value) in enumerate(settings.items(), start=theirs):
             numbered |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         return kept | QUIET | numbered | dict(extra)
 
