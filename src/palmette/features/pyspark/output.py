@@ -17,7 +17,8 @@ from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature, ViewSource
 
-_COUNTS = ("count", "count_distinct", "approx_count_distinct")
+_NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}
+"""Aggregates that have a value over any rows, with its type."""
 
 
 def write_spine(scope: Scope) -> str:
@@ -99,21 +100,26 @@ def write_observed(scope: Scope, known: dict[str, Known]) -> str:
     return name
 
 
-def finished(feature: ViewFeature, computed: Code) -> str:
-    """The feature's column: cast to its type, null replaced by its default."""
-    code = method(computed, "cast", quoted(str(feature.dtype)))
-    default = default_of(feature)
-    return code.text if default is None else f"F.coalesce({code.text}, {default})"
+def finished(feature: ViewFeature, computed: Code, *, joined: bool = True) -> Code:
+    """The feature's column: cast to its type, null replaced by its default.
+
+    `joined` says that the column was joined to the keys, so that rows of other keys have null there.
+    """
+    exact = _never_null(feature)
+    code = computed if exact == str(feature.dtype) else method(computed, "cast", quoted(str(feature.dtype)))
+    default = default_of(feature) if joined or not exact else None
+    return code if default is None else Code(f"F.coalesce({code.argument}, {default})")
 
 
 def default_of(feature: ViewFeature) -> str | None:
     """Source of the value that replaces null; counts are 0 and `exists` is false where there are no rows."""
-    default = feature.default
-    if isinstance(feature.computation, Aggregate) and feature.computation.function in _COUNTS:
-        default = 0
-    elif isinstance(feature.computation, Aggregate) and feature.computation.function == "exists":
-        default = False
+    default: object = {"bigint": 0, "boolean": False, None: feature.default}[_never_null(feature)]
     return None if default is None else typed_literal(default, feature.dtype)
+
+
+def _never_null(feature: ViewFeature) -> str | None:
+    """The type of the feature's aggregate where that has a value over any rows."""
+    return _NEVER_NULL.get(feature.computation.function) if isinstance(feature.computation, Aggregate) else None
 
 
 def typed_literal(value: object, kind: SparkType) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
-from palmette.features.pyspark.code import chain, names, quoted
+from palmette.features.pyspark.code import Code, chain, names, quoted
 from palmette.features.pyspark.groups import Written, write_group
 from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
 from palmette.features.pyspark.layout import groups, lookups
@@ -117,7 +117,8 @@ class _Build:
         self.known: dict[str, Known] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
         """Variables with the known rows, by source and keys of the features."""
-        self.written: dict[tuple[str, ...], Written] = {}
+        self.observed: tuple[str, ...] = ()
+        """Features of the group whose rows are the rows of the output, where one is."""
 
     def body(self) -> list[str]:
         self._pin_zone()
@@ -171,7 +172,8 @@ class _Build:
         grain = tuple(self.view.grain)
         group = observing_group(self.view)
         if group is not None:
-            self.written[group.identity] = written = write_group(self.scope, group, self.known[group.source.name])
+            self.observed = group.identity
+            written = write_group(self.scope, group, self.known[group.source.name])
             return f"{self._call(written, [self.rows[group.source.name, grain]])}.dropna(subset={names(grain)})"
         name = write_observed(self.scope, self.known)
         rows = [self.rows[source.name, grain] for source in observing(self.view)]
@@ -227,7 +229,7 @@ class _Build:
         joins = []
         for source in self.view.sources:
             for group in groups(self.view, source):
-                if group.identity not in self.written:
+                if group.identity != self.observed:
                     written = write_group(self.scope, group, self.known[source.name])
                     joins.append(self._join(written, [self.rows[source.name, group.by]]))
         for (table, on), features in lookups(self.view).items():
@@ -259,7 +261,7 @@ class _Build:
         columns = [self._column(feature) for feature in computed]
         lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
         for level in levels[:-1]:
-            items = [f"{quoted(feature.name)}: {self._derived(feature)}" for feature in level]
+            items = [f"{quoted(feature.name)}: {self._derived(feature).text}" for feature in level]
             call = f"withColumns({{{', '.join(items)}}})"
             if len(level) == 1:
                 call = f"withColumn({items[0].replace(': ', ', ', 1)})"
@@ -278,20 +280,22 @@ class _Build:
             return []
         return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
-    def _derived(self, feature: ViewFeature) -> str:
+    def _derived(self, feature: ViewFeature) -> Code:
         types = {name: kind for name, kind in self.view.grain.items()} | {
             item.name: item.dtype for item in self.view.features
         }
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
+    def _computed(self, feature: ViewFeature) -> Code:
+        joined = feature.name not in self.observed
+        return finished(feature, computed_code(self.view, feature), joined=joined)
+
     def _column(self, feature: ViewFeature) -> str:
-        text = (
-            self._derived(feature)
-            if feature.derive is not None
-            else finished(feature, computed_code(self.view, feature))
-        )
-        keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', text)
-        return text if keeps_name else f"{text}.alias({quoted(feature.name)})"
+        code = self._computed(feature) if feature.derive is None else self._derived(feature)
+        if code.column == feature.name:
+            return code.argument
+        keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)
+        return code.text if keeps_name else f"{code.text}.alias({quoted(feature.name)})"
 
 
 def _select(start: str, columns: list[str]) -> str:

@@ -54,7 +54,7 @@ def build(tables: dict[str, DataFrame]) -> DataFrame:
         "decision_id",
         "accepted",
         "as_of",
-        F.coalesce(F.col("visits_7d").cast("bigint"), F.lit(0)).alias("visits_7d"),
+        F.coalesce("visits_7d", F.lit(0)).alias("visits_7d"),
         F.col("longest_pause").cast("double"),
         F.coalesce(F.col("country").cast("string"), F.lit("unknown")).alias("country"),
     )

@@ -43,7 +43,7 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
     return features.select(
         "user_id",
         F.lit(as_of).alias("as_of"),
-        F.coalesce(F.col("purchases_1d").cast("int"), F.lit(0)).alias("purchases_1d"),
+        F.col("purchases_1d").cast("int"),
         F.col("recency").cast("double"),
         F.col("average").cast("double"),
         F.to_date(F.lit(as_of) - F.expr("INTERVAL 1 MICROSECOND")).alias("day_of_view"),

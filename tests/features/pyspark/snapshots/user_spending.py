@@ -56,11 +56,11 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
     features = features.select(
         "user_id",
         F.lit(as_of).alias("as_of"),
-        F.coalesce(F.col("purchases_30d").cast("bigint"), F.lit(0)).alias("purchases_30d"),
+        "purchases_30d",
         F.coalesce(F.col("spent_7d").cast("decimal(12,2)"), F.lit(0).cast("decimal(12,2)")).alias(
             "spent_7d"
         ),
-        F.coalesce(F.col("food_30d").cast("bigint"), F.lit(0)).alias("food_30d"),
+        "food_30d",
         F.col("last_category").cast("string"),
         F.col("top_categories").cast("array<string>"),
         F.col("taste").cast("array<float>"),
