@@ -56,6 +56,23 @@ def test_a_run_is_made_shown_listed_edited_and_resumed(capsys: pytest.CaptureFix
     assert [step["actor"] for step in json.loads(out)["steps"]][-2:] == ["write_digest", "END"]
 
 
+@pytest.mark.parametrize(
+    ("options", "planner", "status"),
+    [
+        ((), "offline", 0),
+        (("--model", "replay:EMPTY"), "model", 4),
+        (("--model", "replay:EMPTY", "--planner", "offline"), "offline", 0),
+    ],
+)
+def test_a_model_plans_where_one_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], planner: str, status: int
+) -> None:
+    recording = tmp_path / "empty.json"
+    recording.write_text('{"cassette": 1, "calls": []}', encoding="utf-8")
+    found, _, err = run(capsys, *(option.replace("EMPTY", str(recording)) for option in options))
+    assert found == status and f"planner: {planner}" in err
+
+
 def test_a_stopped_run_exits_with_6_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--planner", "sequential")
     assert status == 6 and "STOPPED" in out and "more than 120" in out

@@ -26,8 +26,12 @@ from palmette.errors import InputError, Problem
     metavar="NAME=VALUE",
     help="A given artefact: JSON, text, or @FILE (.json is read as JSON, anything else as text).",
 )
-@click.option("--planner", default="offline", show_default=True, help="Registered name, or `package.module:Class`.")
-@click.option("--human/--no-human", default=False, help="Whether questions are asked on the terminal.")
+@click.option(
+    "--planner",
+    metavar="NAME",
+    help="Registered name, or `package.module:Class`; left out: `model` where a model answers, else `offline`.",
+)
+@click.option("--human", type=click.Choice(["console", "none"]), default="none", show_default=True, help="Whom to ask.")
 @click.option("--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Who answers for agents.")
 @click.option("--tokens", type=int, help="Most tokens that the model may take.")
 @click.option("--money", type=float, help="Most US dollars that the model may cost.")

@@ -41,9 +41,8 @@ _KEPT = re.compile(
     r"|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(?i:(https?|all|no)_proxy)"
     r"|GIT_EXEC_PATH|GIT_(CONFIG|AUTHOR|COMMITTER|SSH|SSL|HTTP|PROXY)(_\w+)?"
 )
-"""The variables that git gets: to find itself, its settings, its keys and the network. No others: hooks of a remote in the
-same file system, filters and credential helpers see what git sees, and a calling git leaves behind where it was at work.
-"""
+"""The variables that git gets: to find itself, its settings, its keys and the network. No others: hooks of a remote on
+this machine, filters and credential helpers see what git sees, and a calling git leaves behind where it was at work."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 

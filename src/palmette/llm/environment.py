@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, JsonValue
 
@@ -27,9 +28,10 @@ class TopologyArguments(Model):
     """Absolute path of the file."""
     given: dict[str, JsonValue] = Field(default_factory=dict)
     """Values of the given artefacts."""
-    planner: str = "offline"
-    human: bool = False
-    """Whether somebody is at the console."""
+    planner: str | None = None
+    """Who decides on the next step; left out: `model` where a model answers, else `offline`."""
+    human: Literal["console", "none"] = "none"
+    """Who is asked when something is open."""
     model: str = BUILT_IN
     """Who answers the agents' tasks."""
     tokens: int | None = None
@@ -46,14 +48,14 @@ def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     topology = load_topology(path)
     check_topology(topology, given=wanted.given)
     choice, budget = ModelChoice(model=wanted.model), Budget(tokens=wanted.tokens, money=wanted.money)
-    services = {"seed": wanted.seed, "models": open_models(choice, folder)}
+    planner, services = choice.decider(wanted.planner), {"seed": wanted.seed, "models": open_models(choice, folder)}
     return Setup(
         topology=topology.value,
         actors=build_actors(topology.value, services, folder=path.parent),
-        planner=create("planner", wanted.planner, services),
+        planner=create("planner", planner, services),
         given=wanted.given,
-        human=ConsoleHuman() if wanted.human else NoHuman(),
+        human=ConsoleHuman() if wanted.human == "console" else NoHuman(),
         budget=budget,
         seed=wanted.seed,
-        about="" if choice.is_offline else about(choice, budget),
+        about=f"{about(choice, budget)}\nplanner: {planner}",
     )

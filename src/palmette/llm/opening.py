@@ -39,6 +39,10 @@ class ModelChoice(Model):
         """Whether no role needs a model."""
         return all(name == BUILT_IN for name in (self.model, *self.models.values()))
 
+    def decider(self, asked: str | None = None) -> str:
+        """Name of the planner: the one asked for, else `model` where a model answers in that role, else the rules."""
+        return asked or (BUILT_IN if self.models.get(PLANNER, self.model) == BUILT_IN else "model")
+
 
 def open_models(choice: ModelChoice, folder: Path) -> Models:
     """The models of a run; nothing is sent yet, but names, packages and keys are looked at.

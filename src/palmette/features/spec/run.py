@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Stri
 
 from palmette.documents import Model
 from palmette.llm.messages import Settings
+from palmette.llm.opening import ModelChoice
 
 YEARS = (1700, 2200)
 """What Spark, Arrow and pandas can all hold, and every window before it."""
@@ -170,5 +171,4 @@ class Run(Model):
     @property
     def decider(self) -> str:
         """Name of the planner: the one asked for, else a model where one answers in that role, else the rules."""
-        answers = self.models.get("planner", self.model) != "offline"
-        return self.planner or ("model" if answers else "offline")
+        return ModelChoice(model=self.model, models=self.models).decider(self.planner)
