@@ -270,6 +270,8 @@ def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "nulls are 0", {"of": f"coalesce({aggregate.of}, 0)"}
     if aggregate.function == "share":
         yield "nulls are false", {"of": f"coalesce({aggregate.of}, false)"}
+        yield "one row for it is enough", {"function": "max", "of": f"cast({aggregate.of} as double)"}
+        yield "one row against it is enough", {"function": "min", "of": f"cast({aggregate.of} as double)"}
     for what, sql in text_deviations(aggregate.of):
         yield f"in of, {what}", {"of": sql}
 
