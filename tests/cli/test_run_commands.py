@@ -53,7 +53,14 @@ def test_a_run_is_made_shown_listed_edited_and_resumed(capsys: pytest.CaptureFix
     assert status == 0 and json.loads(out)["status"] == "finished"
     assert "Python 3.9" in (folder / "artefacts/digest/DIGEST.md").read_text()
     status, out, _ = call(capsys, "show", "--json")
-    assert [step["actor"] for step in json.loads(out)["steps"]][-2:] == ["write_digest", "END"]
+    steps = [(step["number"], step["actor"], step["outcome"]) for step in json.loads(out)["steps"]]
+    assert steps[6:] == [
+        (None, "run", "resumed"),
+        (None, "chosen", "edited"),
+        (7, "choose_entries", "reused"),
+        (8, "write_digest", "succeeded"),
+        (9, "END", "done"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +90,8 @@ def test_a_stopped_run_exits_with_6_and_says_why(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (("resume", "nothing"), 2, "There is no run 'nothing'"),
-        (("show", "latest"), 2, "There is no run 'latest'"),
+        (("resume", "nothing"), 2, "There are no runs in"),
+        (("show", "latest"), 2, "There are no runs in"),
         (("rnus",), 2, "Did you mean 'runs'?"),
         (("topology", "check", "no.yaml"), 2, "no.yaml"),
         (("run", str(OWN / "digest.yaml")), 2, "not-given"),

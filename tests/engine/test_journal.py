@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from palmette.engine import Journal, list_runs, read_journal
 from palmette.engine.events import ActorReused, RunEnded
 from palmette.engine.journal import NAME, is_running
-from palmette.errors import RunError
+from palmette.errors import MachineError, RunError
 
 
 def test_events_come_back_in_order_and_with_their_types(tmp_path: Path) -> None:
@@ -56,7 +58,57 @@ def test_a_damaged_journal_is_named_and_does_not_hide_the_other_runs(tmp_path: P
     (tmp_path / "bad" / NAME).write_bytes(content)
     with pytest.raises(RunError, match="broken-journal"):
         read_journal(tmp_path / "bad")
-    assert [run.id for run in list_runs(tmp_path)] == ["good"]
+    runs = {run.id: run for run in list_runs(tmp_path)}
+    assert runs["good"].status == "finished" and runs["bad"].status == "unreadable"
+    assert "journal.sqlite' cannot be read" in runs["bad"].reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("""UPDATE events SET body = '{"kind": "sung"}' WHERE seq = 2""", "event 2 does not fit at its kind"),
+        ("""UPDATE events SET body = '{"kind": "actor_reused"}' WHERE seq = 2""", "event 2 does not fit at"),
+        ("DROP TABLE events; CREATE TABLE events (seq INTEGER)", "no such column"),
+    ],
+)
+def test_damage_inside_a_journal_is_one_line(tmp_path: Path, statement: str, says: str) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(ActorReused(actor="a"), ActorReused(actor="b"))
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection:
+        connection.executescript(statement)
+    for read in (lambda: read_journal(tmp_path), lambda: Journal(tmp_path).entries()):
+        with pytest.raises(RunError, match="broken-journal") as caught:
+            read()
+        assert says in caught.value.message and "\n" not in str(caught.value)
+
+
+def test_a_journal_that_was_only_just_made_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / NAME).touch()
+    assert read_journal(tmp_path / "new") == [] and list_runs(tmp_path)[0].status == "killed"
+
+
+def test_a_run_that_may_not_be_written_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that was killed, with its last events in the WAL file alone."""
+    journal = Journal(tmp_path / "killed")
+    journal.append(ActorReused(actor="a"))
+    shutil.copytree(tmp_path / "killed", tmp_path / "archive")
+    journal.close()
+    assert (tmp_path / "archive" / f"{NAME}-wal").stat().st_size
+    before = sorted(tmp_path.joinpath("archive").iterdir())
+    monkeypatch.setattr("palmette.engine.journal.os.access", lambda *_: False)  # whoever runs the tests may be root
+    assert len(read_journal(tmp_path / "archive")) == 1
+    assert sorted(tmp_path.joinpath("archive").iterdir()) == before
+
+
+def test_a_full_disk_is_the_machine_s(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal._connection.execute("PRAGMA max_page_count=1")
+        with pytest.raises(MachineError, match="full"):
+            journal.append(*(ActorReused(actor="a" * 2000) for _ in range(20)))
+        journal._connection.execute("PRAGMA max_page_count=1000")
+        journal.append(ActorReused(actor="b"))
+    assert [entry.event.actor for entry in read_journal(tmp_path)] == ["b"]
 
 
 def test_what_is_no_run_is_said_so(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from palmette.cli.screen import json_option, print_json, print_table
+from palmette.cli.screen import first_line, json_option, print_json, print_table
 from palmette.engine import list_runs, runs_folder
 
 
@@ -21,6 +21,7 @@ def runs(as_json: bool) -> None:
                         "id": run.id,
                         "what": run.what,
                         "status": run.status,
+                        "reason": run.reason,
                         "steps": run.steps,
                         "started": run.started.isoformat(timespec="seconds"),
                         "folder": str(run.folder),
@@ -33,6 +34,9 @@ def runs(as_json: bool) -> None:
         click.echo(f"There are no runs in {runs_folder()}.")
     else:
         print_table(
-            ("id", "what", "status", "started", "steps"),
-            [(run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps) for run in found],
+            ("id", "what", "status", "started", "steps", "reason"),
+            [
+                (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason, 80))
+                for run in found
+            ],
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import click
@@ -19,9 +20,9 @@ from palmette.engine.runs import RunSummary, summarise
 
 @dataclass
 class Step:
-    """One decision and what came of it."""
+    """One decision and what came of it; or what happened between decisions, which has no number."""
 
-    number: int
+    number: int | None
     actor: str
     outcome: str = "unfinished"
     attempts: int = 0
@@ -37,15 +38,23 @@ def steps_of(entries: Iterable[Entry]) -> list[Step]:
     """The steps of a run, in order."""
     steps: list[Step] = []
     invocations: Counter[str] = Counter()
+    decisions, ended = count(1), "killed"
     for entry in entries:
-        event = entry.event
-        if isinstance(event, e.InvocationStarted) and steps:
-            invocations[event.actor] += 1
-            steps[-1].workspace = workspace_name(invocations[event.actor], event.actor)
-        if isinstance(event, e.Decided | e.DecisionRefused):
-            steps.append(_decided(len(steps) + 1, event))
-        elif steps:
-            _continue(steps[-1], event)
+        match entry.event:
+            case e.Decided() | e.DecisionRefused() as event:
+                steps.append(_decided(next(decisions), event))
+            case e.ArtefactEdited() as event:
+                steps.append(Step(None, event.artefact, "edited", note=f"by {event.by}"))
+            case e.RunEnded() as event:
+                ended = f"{event.status}{f': {event.reason}' if event.reason else ''}"
+            case e.RunResumed():
+                steps.append(Step(None, "run", "resumed", note=f"it was {ended}"))
+                ended = "killed"
+            case e.InvocationStarted() as event if steps:
+                invocations[event.actor] += 1
+                steps[-1].workspace = workspace_name(invocations[event.actor], event.actor)
+            case event if steps:
+                _continue(steps[-1], event)
     return steps
 
 
@@ -98,14 +107,13 @@ def show(run: str, evidence: bool, calls: bool, call: int | None, cassette: Path
 
 
 def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> None:
-    state, steps, summary = fold(entries), steps_of(entries), summarise(folder)
+    state, steps = fold(entries), steps_of(entries)
+    summary = summarise(folder, state)
     if as_json:
         print_json(_as_json(folder, state, steps, summary))
         return
-    reason = state.ended.reason if state.ended else ""
-    click.echo(
-        f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{f': {reason}' if reason else ''}"
-    )
+    why = f": {summary.reason}" if summary.reason else ""
+    click.echo(f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{why}")
     click.echo(
         f"started {summary.started:%Y-%m-%d %H:%M:%S}, worked {duration(state.spent.seconds)}, "
         f"{state.decisions} steps, {state.spent.attempts} attempts, in {near(folder)}\n"
@@ -114,7 +122,7 @@ def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> 
         ("step", "actor", "outcome", "attempts", "time", "note"),
         [
             (
-                step.number,
+                step.number or "",
                 step.actor,
                 step.outcome,
                 step.attempts or "",
@@ -155,7 +163,7 @@ def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSumma
         "folder": str(folder),
         "what": summary.what,
         "status": summary.status,
-        "reason": state.ended.reason if state.ended else "",
+        "reason": summary.reason,
         "started": summary.started.isoformat(timespec="seconds"),
         "seconds": round(state.spent.seconds, 3),
         "attempts": state.spent.attempts,

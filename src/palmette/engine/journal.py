@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -46,7 +50,7 @@ def unwritable(folder: Path, reason: str | None) -> MachineError:
     """A run has nowhere to be kept."""
     return MachineError(
         f"No run can be kept in {str(folder)!r}: {reason or 'it cannot be written'}.",
-        "Set PALMETTE_RUNS to a folder that you may write to.",
+        "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
         code="unwritable-runs",
     )
 
@@ -63,33 +67,39 @@ class Journal:
         self._lock_file = _lock(folder)
         self._guard = threading.Lock()
         self._connection = sqlite3.connect(folder / NAME, isolation_level=None, timeout=10, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        _check_version(self._connection, folder)
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS events "
-            "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
-        )
-        self._connection.execute(f"PRAGMA user_version={SCHEMA}")
+        with _damage_named(folder):
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            _check_version(self._connection, folder)
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS events "
+                "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
+            )
+            self._connection.execute(f"PRAGMA user_version={SCHEMA}")
 
     def append(self, *events: Event) -> list[Entry]:
         """Writes events durably, all or none; safe to call from several threads."""
+        synced = any(event.kind in SYNCED for event in events)
         with self._guard:
-            at = time.time()
-            entries = []
-            synced = any(event.kind in SYNCED for event in events)
-            self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-            self._connection.execute("BEGIN IMMEDIATE")
-            for event in events:
-                cursor = self._connection.execute(
-                    "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)",
-                    (at, event.kind, event.model_dump_json()),
-                )
-                entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
-            self._connection.execute("COMMIT")
-            return entries
+            try:
+                self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+                return self._write(events, time.time())
+            except sqlite3.OperationalError as error:
+                raise unwritable(self.folder, str(error)) from error
+
+    def _write(self, events: tuple[Event, ...], at: float) -> list[Entry]:
+        entries = []
+        self._connection.execute("BEGIN IMMEDIATE")
+        for event in events:
+            cursor = self._connection.execute(
+                "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)",
+                (at, event.kind, event.model_dump_json()),
+            )
+            entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
+        self._connection.execute("COMMIT")
+        return entries
 
     def entries(self) -> list[Entry]:
-        with self._guard:
+        with self._guard, _damage_named(self.folder):
             return _entries(self._connection)
 
     def close(self) -> None:
@@ -114,25 +124,41 @@ def read_journal(folder: Path) -> list[Entry]:
             "`palmette runs` lists the runs.",
             code="unknown-run",
         )
-    connection = sqlite3.connect(path, timeout=10)
-    try:
+    with _damage_named(folder), _reader(folder) as connection:
         _check_version(connection, folder)
         return _entries(connection)
-    except (sqlite3.DatabaseError, ValidationError) as error:
+
+
+@contextmanager
+def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Reads the journal; where the folder cannot be written, a copy of it, because SQLite writes beside a WAL file."""
+    with tempfile.TemporaryDirectory(prefix="palmette-journal-") as copy:
+        if not os.access(folder, os.W_OK):
+            for path in folder.glob(f"{NAME}*"):
+                shutil.copyfile(path, Path(copy) / path.name)
+            folder = Path(copy)
+        with closing(sqlite3.connect(folder / NAME, timeout=10)) as connection:
+            yield connection
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    """Names the journal that cannot be read."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, OSError, ValueError) as error:
         raise RunError(
-            f"The journal {str(path)!r} cannot be read: {error}.",
-            "Start the run anew.",
+            f"The journal {str(folder / NAME)!r} cannot be read: {error}.",
+            "Restore the file, or start the run anew; what was made is in `artefacts` beside it.",
             code="broken-journal",
         ) from error
-    finally:
-        connection.close()
 
 
 def is_running(folder: Path) -> bool:
     """Whether a live process holds the run."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY)
-    except FileNotFoundError:
+    except OSError:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -144,8 +170,19 @@ def is_running(folder: Path) -> bool:
 
 
 def _entries(connection: sqlite3.Connection) -> list[Entry]:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+        return []  # its maker was killed before the first event
     rows = connection.execute("SELECT seq, at, body FROM events ORDER BY seq").fetchall()
-    return [Entry(seq=seq, at=at, event=EVENT.validate_json(body)) for seq, at, body in rows]
+    return [Entry(seq=seq, at=at, event=_event(seq, body)) for seq, at, body in rows]
+
+
+def _event(seq: int, body: str) -> Event:
+    try:
+        return EVENT.validate_json(body)
+    except ValidationError as error:
+        found = error.errors()[0]
+        place = ".".join(str(part) for part in found["loc"]) or "its kind"
+        raise ValueError(f"event {seq} does not fit at {place}") from error
 
 
 def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
@@ -161,7 +198,10 @@ def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
 
 def _lock(folder: Path) -> int:
     """Takes the run for this process; the kernel gives it back when the process dies, however it dies."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise unwritable(folder, error.strerror) from error
     for patience in (0.05, 0.2, None):  # somebody may just be asking whether the run is in use
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

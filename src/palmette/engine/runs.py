@@ -84,7 +84,7 @@ def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | No
     return desk.work(setup)
 
 
-RunStatus = Literal["running", "finished", "stopped", "failed", "interrupted", "killed"]
+RunStatus = Literal["running", "finished", "stopped", "failed", "interrupted", "killed", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class RunSummary:
     status: RunStatus
     started: datetime
     steps: int
+    reason: str = ""
+    """Why it stopped, or cannot be read."""
 
 
 def run_state(folder: Path) -> RunState:
@@ -106,29 +108,38 @@ def run_state(folder: Path) -> RunState:
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:
-    """All runs whose journal can be read, the newest first."""
+    """All runs, the newest first; those whose journal cannot be read are `unreadable`."""
     root = root or runs_folder()
-    folders = [path.parent for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
-    summaries = [summary for folder in folders if (summary := _readable(folder))]
+    summaries = [_listed(path.parent) for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
     return sorted(summaries, key=lambda run: (run.started, run.id), reverse=True)
 
 
-def summarise(folder: Path) -> RunSummary:
+def summarise(folder: Path, state: RunState) -> RunSummary:
     """What `palmette runs` says about a run."""
-    state = run_state(folder)
     status: RunStatus
     status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
     opened = state.opened.environment if state.opened else ""
     what = Topology.model_validate_json(state.header.topology).topology if state.header else opened
-    started = datetime.fromtimestamp(state.started).astimezone()
-    return RunSummary(folder.name, folder, what, status, started, state.decisions)
+    reason = state.ended.reason if state.ended else ""
+    started = _local(state.started or _touched(folder))
+    return RunSummary(folder.name, folder, what, status, started, state.decisions, reason)
 
 
-def _readable(folder: Path) -> RunSummary | None:
+def _listed(folder: Path) -> RunSummary:
     try:
-        return summarise(folder)
-    except RunError:
-        return None
+        return summarise(folder, run_state(folder))
+    except RunError as error:
+        return RunSummary(folder.name, folder, "", "unreadable", _local(_touched(folder)), 0, error.message)
+
+
+def _touched(folder: Path) -> float:
+    """When the journal was written to, in seconds since the epoch."""
+    return (folder / NAME).stat().st_mtime
+
+
+def _local(seconds: float) -> datetime:
+    """Seconds since the epoch as a time of this machine's zone."""
+    return datetime.fromtimestamp(seconds).astimezone()
 
 
 def find_run(id: str) -> Path:
@@ -142,8 +153,10 @@ def find_run(id: str) -> Path:
     found = [run for run in runs if run.id.startswith(id)]
     if len(found) == 1:
         return found[0].folder
-    hint = nearest(id, [run.id for run in runs])
-    what = f"{len(found)} runs begin with {id!r}" if found else f"There is no run {id!r} in {str(runs_folder())!r}"
+    hint, place = nearest(id, [run.id for run in runs]), f"in {str(runs_folder())!r}"
+    what = f"There is no run {id!r} {place}" if runs else f"There are no runs {place}"
+    if found:
+        what = f"{len(found)} runs begin with {id!r}"
     raise RunError(
         f"{what}.{f' Did you mean {hint!r}?' if hint else ''}",
         "`palmette runs` lists the runs.",
