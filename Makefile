@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-checks bench-engine doctor clean
+.PHONY: help demo test lint bench-checks bench-engine bench-features doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -26,6 +26,10 @@ bench-checks: .venv/.dev ## Seeded bugs: how many the checks catch
 
 bench-engine: .venv/.dev ## Overhead of the engine per step
 	@$(BIN)/python -m palmette.bench.engine
+
+bench-features: .venv/.dev ## A whole feature view on warm Spark, in seconds
+	@$(BIN)/python examples/offers/prepare.py
+	@$(BIN)/python -m palmette.bench.features build/offers/runs/user_offer_redemptions.yaml
 
 doctor: .venv/.spark ## What is installed, what is missing, how to get it
 	@$(BIN)/palmette doctor --spark

@@ -3,7 +3,7 @@
 from palmette.sandbox.isolation import Isolation, LimitsOnly
 from palmette.sandbox.java import Java, find_java, java_environment
 from palmette.sandbox.process import Process, Sandbox, python_command
-from palmette.sandbox.result import ExecutionResult, Limits
+from palmette.sandbox.result import ExecutionResult, Limits, told_from
 from palmette.sandbox.spark import WarmSpark
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "find_java",
     "java_environment",
     "python_command",
+    "told_from",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -25,6 +26,11 @@ class Limits(Model):
     """Address space of each process. None for a JVM, which reserves far more than it uses."""
     output_chars: int = Field(default=200_000, ge=0)
     """Kept of each stream: the first and the last half; the rest is read and dropped."""
+
+
+def told_from(root: Path, text: str) -> str:
+    """The text with the paths below `root` told from there: where a program ran differs from run to run."""
+    return text.replace(f"{root.resolve()}/", "")
 
 
 class ExecutionResult(Model):

@@ -57,7 +57,8 @@ def test_a_failing_generated_test_is_its_writers(checked: Callable[..., Outcome]
 def test_a_file_that_cannot_be_collected_is_named(checked: Callable[..., Outcome]) -> None:
     outcome = checked({"test_team.py": "import nowhere\n", "test_other.py": PASSES})
     assert found(outcome) == [("team-suite", "test_team")]
-    assert "No module named 'nowhere'" in outcome.violations[0].evidence
+    evidence = outcome.violations[0].evidence
+    assert "No module named 'nowhere'" in evidence and "/checkout/" not in evidence
 
 
 def test_a_suite_that_does_not_end_is_ended(checked: Callable[..., Outcome]) -> None:

@@ -14,7 +14,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE
 from palmette.features.checks.tests import FAILED
-from palmette.sandbox import ExecutionResult, Limits, Sandbox
+from palmette.sandbox import ExecutionResult, Limits, Sandbox, told_from
 
 _REPORT = "junit.xml"
 NOTHING_COLLECTED = 5
@@ -52,7 +52,7 @@ class TeamSuiteCheck:
             limits=Limits(seconds=self.seconds),
             env={**self.environment, "PYTEST_ADDOPTS": options},
         )
-        counted = _read(report)
+        counted = _read(report, subject.root)
         if counted is not None and counted.failed:
             return Outcome(tuple(_violation(name, trace, subject) for name, trace in counted.failed.items()))
         if counted == _NOTHING and result.exit_code == NOTHING_COLLECTED:
@@ -60,7 +60,8 @@ class TeamSuiteCheck:
         without_record = counted is None and "pytest" in {Path(word).name for word in argv}
         if not result.ok or without_record:
             message = f"The team's test suite ends with {_how(result)}{' and no record of a test' * without_record}."
-            return Outcome((_violation("", result.stdout[-EVIDENCE:] + result.stderr[-500:], subject, message),))
+            said = told_from(subject.root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
+            return Outcome((_violation("", said, subject, message),))
         if counted is None:
             return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
         if not counted.passed:
@@ -78,7 +79,7 @@ class _Counted:
 _NOTHING = _Counted(0, 0, {})
 
 
-def _read(report: Path) -> _Counted | None:
+def _read(report: Path, root: Path) -> _Counted | None:
     """The report, or None when the command wrote none."""
     try:
         cases = list(ElementTree.parse(report).iter("testcase"))
@@ -86,8 +87,9 @@ def _read(report: Path) -> _Counted | None:
         return None
     failed = {}
     for case in cases:
+        name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
         for problem in [*case.iter("failure"), *case.iter("error")]:
-            failed[f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")] = problem.text or ""
+            failed[name] = told_from(root, problem.text or "")
     skipped = sum(case.find("skipped") is not None for case in cases)
     return _Counted(len(cases) - skipped - len(failed), skipped, failed)
 

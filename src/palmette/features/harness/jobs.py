@@ -15,7 +15,15 @@ from pydantic import Field, JsonValue
 from palmette.documents import Model
 from palmette.features.frame import Frame
 from palmette.features.harness.palmette_driver.answers import PATIENCE
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, WarmSpark, java_environment, python_command
+from palmette.sandbox import (
+    ExecutionResult,
+    Limits,
+    Sandbox,
+    WarmSpark,
+    java_environment,
+    python_command,
+    told_from,
+)
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from palmette_driver.main import main; "
@@ -115,7 +123,7 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
                 env={**java_environment(), **(job.env or {})},
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
             )
-            answers = [_read(folder / "out", index, execution) for index in range(len(job.items))]
+            answers = [_read(folder / "out", index, job.root, execution) for index in range(len(job.items))]
         if last or spark.alive:
             break
     return Done(answers, execution)
@@ -154,7 +162,7 @@ def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[d
     return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
 
 
-def _read(folder: Path, index: int, execution: ExecutionResult) -> Answer:
+def _read(folder: Path, index: int, root: Path, execution: ExecutionResult) -> Answer:
     import pyarrow as pa
 
     try:
@@ -163,7 +171,7 @@ def _read(folder: Path, index: int, execution: ExecutionResult) -> Answer:
         frame = _read_frame(file) if file.exists() and not fields.error else None
         return Answer(fields, frame)
     except FileNotFoundError:
-        return Answer(Fields(error=_why_missing(execution)), is_missing=True)
+        return Answer(Fields(error=_why_missing(root, execution)), is_missing=True)
     except (ValueError, OverflowError, OSError, pa.ArrowException) as error:
         return Answer(Fields(error=f"UnreadableResult: {error}"))
 
@@ -175,9 +183,9 @@ def _read_frame(file: Path) -> Frame:
         return Frame.from_arrow(reader.read_all())
 
 
-def _why_missing(execution: ExecutionResult) -> str:
+def _why_missing(root: Path, execution: ExecutionResult) -> str:
     if execution.exit_code == TOO_LATE:
         return "NotRun: an earlier one took too long"
-    said = execution.stderr.strip()[-1500:]
+    said = told_from(root, execution.stderr).strip()[-1500:]
     how = execution.note or f"exit code {execution.exit_code}"
     return f"ProcessEnded: the process ended before the answer ({how}). {said}".strip()

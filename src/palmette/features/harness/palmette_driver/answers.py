@@ -20,14 +20,15 @@ _LOOK_EVERY = 0.2
 class Answers:
     """The folder of answers, and the clock: an item that takes too long ends the process."""
 
-    def __init__(self, folder: Path, seconds: float) -> None:
+    def __init__(self, folder: Path, seconds: float, root: str) -> None:
         self.folder = folder
         self._seconds = seconds
+        self._root = json.dumps(f"{root}/")[1:-1]
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
-        """Written whole or not at all."""
+        """Written whole or not at all; paths are told from the root, whose place differs from run to run."""
         part = self.folder / f"{index}.part"
-        part.write_text(json.dumps(answer), encoding="utf-8")
+        part.write_text(json.dumps(answer).replace(self._root, ""), encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 
     @contextmanager

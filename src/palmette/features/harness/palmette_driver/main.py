@@ -16,7 +16,7 @@ def main(folder: str) -> None:
     from .answers import Answers
     from .session import WarmSession
 
-    answers = Answers(Path(folder) / "out", job["seconds"])
+    answers = Answers(Path(folder) / "out", job["seconds"], job["root"])
     with WarmSession(job["remote"], resolve_paths=job["resolve_paths"]) as session:
         match job["kind"]:
             case "cases":
