@@ -21,6 +21,22 @@ def matches(path: str, glob: str) -> bool:
     return re.fullmatch(pattern, path) is not None
 
 
+_OBEYED = re.compile(
+    r"__init__|(azure|bitbucket)-pipelines|buildspec|cloudbuild|(docker-)?compose|conftest|noxfile|setup|(site|user)customize"
+)
+"""Names of files that Python, its tools and build servers look for, unasked."""
+
+
+def is_obeyed(path: str) -> bool:
+    """Whether programs run or obey a file because of where it lies: hidden ones (workflows, hooks), and known names.
+
+    >>> is_obeyed(".github/workflows/sales.yaml"), is_obeyed("jobs/sales/conftest.py"), is_obeyed("jobs/sales.py")
+    (True, True, False)
+    """
+    pure = PurePosixPath(path.casefold())
+    return any(part.startswith(".") for part in pure.parts) or _OBEYED.fullmatch(pure.stem) is not None
+
+
 def check_paths(paths: Iterable[str], allow: Iterable[str], root: Path) -> None:
     """Refuses, with all of them named, paths that must not be written below `root`."""
     globs = tuple(allow)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from palmette.documents import Model
 from palmette.errors import UserError
 from palmette.llm.tokens import estimate_tokens
+from palmette.llm.visible import visible
 
 NEEDED = 0
 """The rank of a section that is never cut."""
@@ -68,7 +69,7 @@ def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text in a fence that nothing inside it can close.
+    """The text in a fence that nothing inside it can close, with nothing in it that cannot be seen.
 
     >>> print(fenced("a ``` b", "text"))
     ````text
@@ -77,7 +78,7 @@ def fenced(text: str, language: str = "") -> str:
     """
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    body = text.rstrip("\n")
+    body = visible(text).rstrip("\n")
     return f"{fence}{language}\n{body}\n{fence}"
 
 

@@ -48,7 +48,7 @@ def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
 ) -> None:
     head, *rest = written.file.text.split("\ndef test_")
     for name, text in {
-        "broken": f"{written.file.text}\nimport nowhere\n",
+        "broken": f"{written.file.text}\nnowhere()\n",
         "short": f"{head}\ndef test_{rest[0]}",
     }.items():
         verdict = judged(team, asked, changed(written, text), tmp_path / name)

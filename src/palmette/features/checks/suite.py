@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Literal
 
 from palmette.engine.actor import Measurement, Verdict, Violation
+from palmette.features import reach
 from palmette.features.checks.base import Check, Outcome, Owner, Subject
 from palmette.features.checks.differential import DifferentialCheck
 from palmette.features.checks.golden import GoldenCheck, SpecCheck
@@ -89,6 +90,6 @@ _TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost",
 OWNERS: Mapping[str, Owner] = {
     **{code: check.owner for check in ALL for code in check.codes},
     **dict.fromkeys(TeamSuiteCheck.codes, TeamSuiteCheck.owner),
-    **dict.fromkeys(_TRIAL, "code_generator"),
+    **dict.fromkeys((*_TRIAL, reach.CODE), "code_generator"),
 }
 """Code of a violation to whom it is routed."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
+from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, dotted_name
 from palmette.features.repository.neighbours import Neighbour, common_functions, find_neighbours, is_frame
@@ -50,7 +51,8 @@ def _default_functions(config: str) -> dict[Role, FunctionShape]:
 def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | None = None) -> Conventions:
     """How a script for `view_name` should look in the repository at `root`.
 
-    The README wins over the neighbours where it is explicit; what neither says has a plain default.
+    The README wins over the neighbours where it is explicit; what neither says has a plain default. No text can put a
+    file where programs obey it by its place alone.
     """
     checkout = checkout or Checkout(root)
     neighbours = find_neighbours(checkout)
@@ -59,15 +61,19 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
         readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
     )
     paths = _Paths.of(checkout, neighbours)
-    script_path = readme.script_path or paths.script or "features/{view}.py"
+
+    def place(*patterns: str) -> str:
+        return next(one for one in patterns if one and not is_obeyed(one.replace("{view}", view_name)))
+
+    script_path = place(readme.script_path, paths.script, "features/{view}.py")
     options = _options(neighbours)
     style = formatting(checkout)
-    test_path = readme.test_path or paths.test or "tests/test_{view}.py"
+    test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
     return Conventions(
         package=_package(checkout, script_path.replace("{view}", view_name)),
         script_path=script_path,
         test_path=test_path,
-        config_path=readme.config_path or paths.config or "configs/{view}.yaml",
+        config_path=place(readme.config_path, paths.config, "configs/{view}.yaml"),
         functions=tuple(map(_with_instant, functions)),
         tables_as=_tables_as(functions),
         config_option=options.config,

@@ -15,6 +15,7 @@ from palmette.features.checks.base import Check, Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
+from palmette.features.reach import Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
@@ -82,6 +83,9 @@ class CodeGenerator(Agent):
         """The script runs on Spark, writes its data, and every check holds."""
         bench = self.workbench
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
+        reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
+        if refused := reach.objections(*files):
+            return Verdict.of(refused)
         root = bench.assemble(files, context.workspace / "checkout")
         subject = Subject(
             view=self.view,

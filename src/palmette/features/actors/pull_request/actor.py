@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palmette.delivery import Change, Target, Worktree, deliver
+from palmette.delivery.paths import is_obeyed
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.features.actors.pull_request.offline import Made, describe
@@ -48,7 +49,7 @@ class PullRequest(BaseActor):
             words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository)
             change = Change(
                 files=files,
-                allow=(*files, *self.workbench.run.repository.allow),
+                allow=(*(path for path in files if not is_obeyed(path)), *self.workbench.run.repository.allow),
                 title=words.title,
                 message=words.message,
                 body=words.body,

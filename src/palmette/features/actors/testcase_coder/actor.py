@@ -21,6 +21,7 @@ from palmette.features.actors.testcase_coder.offline import file_of_tests, table
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCase, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
+from palmette.features.reach import CODE, Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import View
@@ -89,17 +90,21 @@ class TestcaseCoder(Agent):
 
     def check(self, input: Inputs, output: Tests, context: Context) -> Verdict:
         """The tests run, and more than 80 % of them pass; every failure is reported."""
+        bench = self.workbench
+        reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
+        if refused := reach.objections(output.file):
+            return Verdict.of(refused)
         script = input.template.file.path
         text = stand_in(self.view, input.cases, input.template.conventions)
         files = [TextFile(path=script, text=text), output.file]
-        root = self.workbench.assemble(files, context.workspace / "checkout")
+        root = bench.assemble(files, context.workspace / "checkout")
         context.progress("running the tests on a stand-in for the script")
-        result = self.workbench.harness.run_tests(
+        result = bench.harness.run_tests(
             root / output.file.path,
             {"stand-in": text},
             root / script,
             root=root,
-            python_path=self.workbench.python_path(root),
+            python_path=bench.python_path(root),
             stop_at_first=False,
         )["stand-in"]
         return verdict(result, len(input.cases.cases), output.file.path)
@@ -107,6 +112,8 @@ class TestcaseCoder(Agent):
     def implicated(self, violation: Violation, output: Tests) -> str | None:
         if violation.code in ("test-failed", "tests-not-run"):
             return f"{output.file.path} does not test what the cases say: {violation.message}"
+        if violation.code == CODE and violation.subject == output.file.path:
+            return f"{output.file.path} does more than test: {violation.message}"
         return None
 
     def told(self, violation: Violation) -> Violation:

@@ -1,0 +1,29 @@
+"""Text in which nothing hides: characters that cannot be seen, or that change how others are seen, are written out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Controls, directions and joiners, code points that are none or private, separators of lines and paragraphs."""
+_FILLERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that show nothing; those that choose between text and emoji are not among them."""
+
+
+def visible(text: str) -> str:
+    r"""The text with each invisible character as its number; line feeds and tabs stay.
+
+    >>> visible("if role != '\u202euser':\r\n\t# ok\u200b")
+    "if role != '<U+202E>user':\n\t# ok<U+200B>"
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(char if _shows(char) else f"<U+{ord(char):04X}>" for char in text)
+
+
+def _shows(char: str) -> bool:
+    return char in "\n\t" or (unicodedata.category(char) not in _INVISIBLE and not _FILLERS.match(char))
