@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palmette._validation import explain
 from palmette._yaml import parse_yaml
-from palmette.errors import InputError, Problem, nearest
+from palmette.errors import InputError, Problem, UserError, nearest
 
 MAX_BYTES = 5_000_000
 
@@ -134,6 +134,18 @@ def read_text(path: Path) -> str:
             path, "unreadable", f"The file cannot be read: {error}.", "Check the path and its permissions."
         ) from error
     return _decode(data, path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes what was asked for to the file that was named; UserError where it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"{str(path)!r} cannot be written: {error.strerror}.",
+            "Name a file in a folder that exists.",
+            code="unwritable",
+        ) from error
 
 
 def _decode(data: bytes, path: Path) -> str:

@@ -74,7 +74,8 @@ class PalmetteError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return f"{self.message}{' ' + self.remedy if self.remedy else ''} [{self.code}]"
+        gap = "" if not self.remedy or self.message.endswith("\n") else " "
+        return f"{self.message}{gap}{self.remedy} [{self.code}]"
 
 
 class UserError(PalmetteError):

@@ -63,7 +63,7 @@ def test_without_java_it_says_how_to_get_one(installed: dict[str, str], monkeypa
 
     monkeypatch.setattr(module, "find_java", no_java)
     status, text = run("--json")
-    finding = next(one for one in json.loads(text) if one["name"] == "Java")
+    finding = next(one for one in json.loads(text)["findings"] if one["name"] == "Java")
     assert status == MachineError.exit_code and installed
     assert finding["status"] == "missing" and finding["remedy"] == "Install one."
 

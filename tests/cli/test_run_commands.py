@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -131,6 +132,15 @@ def test_a_bug_is_one_message_with_a_trace_in_a_file(
     assert code == 70 and "ZeroDivisionError" in err and "Traceback" not in err
 
 
+def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "runs/x")
+
+    monkeypatch.setattr("palmette.cli.runs.list_runs", full)
+    code, _, err = call(capsys, "runs")
+    assert code == 3 and "No space left on device at 'runs/x'. Make room" in err
+
+
 def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
@@ -157,10 +167,11 @@ def test_help_is_quick_and_lists_what_is_there() -> None:
 def test_mistakes_are_one_message_and_leave_nothing(
     case: dict[str, Any], capsys: pytest.CaptureFixture[str], runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest = str(OWN / "digest.yaml")
+    names = {"DIGEST": str(OWN / "digest.yaml"), "BROKEN": str(runs.parent / "broken.yaml")}
+    Path(names["BROKEN"]).write_text("topology: x\nstart: [a]\nend: [a]\nactors: {a: {next: [b]}}\n", encoding="utf-8")
     if "runs" in case:
-        monkeypatch.setenv("PALMETTE_RUNS", case["runs"].replace("DIGEST", digest))
-    status, out, err = call(capsys, *case["type"].replace("DIGEST", digest).split())
+        monkeypatch.setenv("PALMETTE_RUNS", names.get(case["runs"], case["runs"]))
+    status, out, err = call(capsys, *(names.get(word, word) for word in case["type"].split()))
     assert status == case["status"] and not out
     assert case["says"] in err and "Traceback" not in err
     assert not runs.exists()

@@ -14,7 +14,8 @@ from canned import Canned
 from test_agent import BAD, GOOD, script, setup
 
 from palmette.cli import main
-from palmette.engine import Budget, run_topology
+from palmette.engine import ArtefactStore, Budget, Journal, Spend, run_topology
+from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, UserError
 from palmette.llm import Message, Prompt, Settings
 from palmette.llm.cassette import read_cassette, write_cassette
@@ -40,7 +41,13 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         ("opnai:gpt-5", "Did you mean 'openai'?"),
         ("gpt-5", "provider:model"),
         ("openai-compatible:x", "OPENAI_COMPATIBLE_BASE_URL"),
-        ("anthropic:claude-sonnet-4-5", "palmette[anthropic]"),
+        ("openai:not-there", "palmette[llm]"),
+        ("anthropic:not-there", "palmette[anthropic]"),
+        ("google:not-there", "palmette[google]"),
+        ("bedrock:not-there", "palmette[bedrock]"),
+        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
+        ("azure:gpt-4o", "AZURE_OPENAI_ENDPOINT"),
         ("replay:nowhere.json", "nowhere.json"),
     ],
 )
@@ -189,9 +196,31 @@ def test_what_was_asked_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixtur
         with pytest.raises(SystemExit) as ended:
             main(["show", str(tmp_path / "run"), *arguments])
         assert ended.value.code == 0 and said in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["show", str(tmp_path / "run"), "--json"])
-    assert json.loads(capsys.readouterr().out)["models"]["all"]["calls"] == 2
+    for arguments, read in (
+        ([], lambda told: told["models"]["all"]["calls"] == 2),
+        (["--call", "2"], lambda told: [call["number"] for call in told["calls"]] == [2]),
+    ):
+        with pytest.raises(SystemExit):
+            main(["show", str(tmp_path / "run"), *arguments, "--json"])
+        assert read(json.loads(capsys.readouterr().out))
+
+
+def test_what_a_person_was_asked_is_shown_and_not_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Journal(tmp_path) as journal:
+        store = ArtefactStore(tmp_path)
+        request, answer = store.put({"question": "Which?", "about": "the first"}), store.put("the oldest")
+        journal.append(
+            CallAnswered(actor="", role="author", request=request, answer=answer, spend=Spend(), seconds=1.0)
+        )
+    for arguments, said in ((["--calls"], "the oldest"), (["--call", "1"], '"question": "Which?"')):
+        with pytest.raises(SystemExit):
+            main(["show", str(tmp_path), *arguments])
+        assert said in capsys.readouterr().out
+    assert write_cassette(tmp_path, tmp_path / "tape.json").calls == ()
+    with pytest.raises(UserError, match="unwritable"):
+        write_cassette(tmp_path, tmp_path / "nowhere" / "tape.json")
 
 
 TOPOLOGY = """
@@ -208,12 +237,13 @@ def test_any_topology_runs_on_a_model_within_its_limits(
 ) -> None:
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
     (tmp_path / "words.yaml").write_text(TOPOLOGY, "utf-8")
+    options = ["--model", "openai-compatible:m", "--planner", "offline"]
     with s.serving(s.answers(GOOD)) as server:
         monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.url)
         statuses = []
         for tokens in ("20000", "2000"):
             with pytest.raises(SystemExit) as ended:
-                main(["run", str(tmp_path / "words.yaml"), "--model", "openai-compatible:m", "--tokens", tokens])
+                main(["run", str(tmp_path / "words.yaml"), *options, "--tokens", tokens])
             statuses.append(ended.value.code)
     told = capsys.readouterr()
     assert statuses == [0, 6] and len(server.asked) == 1

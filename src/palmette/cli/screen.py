@@ -10,25 +10,13 @@ from pathlib import Path
 import click
 
 from palmette.engine import RunResult
-from palmette.errors import RunStopped, UserError
+from palmette.errors import RunStopped
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
-
-
-def write_output(path: Path, text: str) -> None:
-    """Writes what a command was asked to write to a file; UserError where it cannot."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"{str(path)!r} cannot be written: {error.strerror}.",
-            "Name a file in a folder that exists.",
-            code="unwritable",
-        ) from error
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

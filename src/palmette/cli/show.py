@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.costs import costs_json, print_calls, print_costs
+from palmette.cli.costs import calls_of, chosen, costs_json, print_call, print_calls, print_costs
 from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
@@ -97,7 +97,13 @@ def show(run: str, evidence: bool, calls: bool, call: int | None, cassette: Path
     folder = find_run(run)
     entries = read_journal(folder)
     if calls or call is not None:
-        print_calls(folder, entries, call)
+        found = chosen(calls_of(folder, entries), call)
+        if as_json:
+            print_json({"calls": found})
+        elif call is None:
+            print_calls(found)
+        else:
+            print_call(found[0])
     elif cassette:
         from palmette.llm.cassette import write_cassette
 

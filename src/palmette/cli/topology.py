@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import json_option, print_json, write_output
+from palmette.cli.screen import json_option, print_json
+from palmette.documents import write_text
 from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
 
@@ -41,5 +42,5 @@ def draw_command(file: Path, form: Form, output: Path | None) -> None:
     if output is None:
         click.echo(picture, nl=False)
     else:
-        write_output(output, picture)
+        write_text(output, picture)
         click.echo(f"Drawn in {output}.", err=True)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from palmette.documents import Located
+from palmette.engine.lint import unknown_names
 from palmette.engine.registry import load
 from palmette.engine.topology import Topology
-from palmette.errors import UserError
+from palmette.errors import TopologyError, UserError
 
 WIDTH, HEIGHT, GAP, ROW, LANE = 230, 60, 40, 116, 16
 """Pixels: of a box, between boxes, from row to row, between lanes."""
@@ -32,7 +33,9 @@ _STYLE = """
 
 
 def draw(document: Located[Topology], form: Form) -> str:
-    """A picture of a topology, with start, end, edges and success criteria."""
+    """A picture of a topology, with start, end, edges and success criteria; TopologyError where names lead nowhere."""
+    if problems := unknown_names(document):
+        raise TopologyError(problems)
     criteria = {name: criterion(document, name) for name in document.value.actors}
     return draw_mermaid(document.value, criteria) if form == "mermaid" else draw_svg(document.value, criteria)
 

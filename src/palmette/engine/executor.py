@@ -239,7 +239,7 @@ class Executor:
                 reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
                 raise RunError(
                     f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
-                    f"Mend it in {str(self._store.views / name)!r} and resume.",
+                    f"Mend it in {str(self._store.views / name)!r}, or delete that to have the old one; then resume.",
                     code="edit-refused",
                 )
         self._recorder.record(

@@ -46,7 +46,7 @@ def check_topology(document: Located[Topology], given: Iterable[str] | None = No
 def lint(document: Located[Topology]) -> list[Problem]:
     """All mistakes of a topology, in the order of the file; empty when it can be run."""
     actors, problems = _load_actors(document)
-    problems += _unknown_names(document)
+    problems += unknown_names(document)
     if not problems:
         wiring = Wiring(document.value, actors)
         problems += _unreachable(document) + _dead_ends(document)
@@ -72,7 +72,8 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Pr
     return actors, problems
 
 
-def _unknown_names(document: Located[Topology]) -> list[Problem]:
+def unknown_names(document: Located[Topology]) -> list[Problem]:
+    """Names in `start`, `end` and `next` that are no actors; with any, a topology is not even a graph."""
     topology = document.value
     places = [(f"start[{index}]", name) for index, name in enumerate(topology.start)]
     places += [(f"end[{index}]", name) for index, name in enumerate(topology.end)]

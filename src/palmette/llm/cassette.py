@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from palmette.documents import Model, read_text
+from palmette.documents import Model, read_text, write_text
 from palmette.engine import ArtefactStore, read_journal
 from palmette.errors import InputError, ModelError, Problem
 from palmette.llm.messages import Message, Prompt, Reply, Settings
@@ -43,28 +43,20 @@ class Cassette(Model):
 def recorded(folder: Path) -> Cassette:
     """The models' answers that the journal of a run holds."""
     store = ArtefactStore(folder)
+    answered = [entry.event for entry in read_journal(folder) if entry.event.kind == "call_answered"]
     calls = []
-    for entry in read_journal(folder):
-        if entry.event.kind == "call_answered":
-            prompt = store.get(entry.event.request)
-            assert isinstance(prompt, dict)
-            calls.append(
-                Call.model_validate(
-                    {
-                        "actor": entry.event.actor,
-                        "role": entry.event.role,
-                        "messages": prompt["messages"],
-                        "answer": store.get(entry.event.answer),
-                    }
-                )
-            )
+    for call in answered:
+        prompt = store.get(call.request)
+        if isinstance(prompt, dict) and "messages" in prompt:  # else a person's answer, not a model's
+            exchange = {"messages": prompt["messages"], "answer": store.get(call.answer)}
+            calls.append(Call.model_validate({"actor": call.actor, "role": call.role, **exchange}))
     return Cassette(calls=tuple(calls))
 
 
 def write_cassette(folder: Path, path: Path) -> Cassette:
     """Writes the answers of a run to a file that `replay:PATH` reads."""
     cassette = recorded(folder)
-    path.write_text(cassette.model_dump_json(indent=1) + "\n", "utf-8")
+    write_text(path, cassette.model_dump_json(indent=1) + "\n")
     return cassette
 
 
