@@ -6,11 +6,15 @@ import ast
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark_scripts import CONVENTIONS, script
 
+from palmette.documents import read_document
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Config, FunctionShape, Parameter
-from palmette.features.spec.resolve import load_view
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import Feature, FeatureSpec
+from palmette.features.spec.resolve import load_view, resolve
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 SPARK, RESULT = Parameter(name="spark", annotation="SparkSession"), Parameter(name="df", annotation="DataFrame")
@@ -56,3 +60,17 @@ def test_a_cutoff_that_is_text_is_parsed_first() -> None:
     uses = [node.id for node in ast.walk(build) if isinstance(node, ast.Name) and node.id in ("day", "moment", "as_of")]
     assert uses.count("day") == 1 and "as_of" not in uses and uses.count("moment") > 3
     assert "build(tables, as_of.isoformat())" in source
+
+
+def test_sql_that_reads_the_cutoff_reads_the_column() -> None:
+    documents = (OFFERS / "specs/offer_daily.yaml").read_text(encoding="utf-8")
+    spec = FeatureSpec.model_validate(yaml.safe_load(documents))
+    weekday = Feature(name="weekday", dtype="int", derive="date_part('dow', as_of)")
+    registry = read_document(OFFERS / "registry.yaml", Registry)
+    view = resolve(spec.model_copy(update={"features": (*spec.features, weekday)}), registry)
+    accessors = {f"source:{table}": f"config['{table}']" for table in view.tables}
+    config = Config(
+        file=TextFile(path="x.yaml", text=""), class_name="", accessors={**accessors, "output": "config['output']"}
+    )
+    source = script(view, CONVENTIONS.model_copy(update={"functions": FUNCTIONS}), config)
+    assert "F.expr(\"date_part('dow', as_of)\")" in source

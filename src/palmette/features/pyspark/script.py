@@ -129,8 +129,7 @@ class _Build:
         joins = self._joins()
         joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
         parsed, name = self._cutoff()
-        cutoff = re.compile(r"""(?<![\w.\"'`])as_of(?![\w\"'`])""")  # columns of that name keep it
-        return [*parsed, *(cutoff.sub(name, line) for line in (*self.lines, *self._contract(joined)))]
+        return [*parsed, *(_renamed(line, name) for line in (*self.lines, *self._contract(joined)))]
 
     def _cutoff(self) -> tuple[list[str], str]:
         """The cut-off by the name that the team's function gives it, parsed first where it is text."""
@@ -296,6 +295,15 @@ class _Build:
             return code.argument
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)
         return code.text if keeps_name else f"{code.text}.alias({quoted(feature.name)})"
+
+
+_TEXT_OR_CUTOFF = re.compile(r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*|(?<![\w.])as_of(?!\w)""")
+"""Text and comments, in which a column may be called like the cut-off, or the variable."""
+
+
+def _renamed(line: str, name: str) -> str:
+    """A line of code with another name for the variable `as_of`."""
+    return _TEXT_OR_CUTOFF.sub(lambda found: name if found[0] == "as_of" else found[0], line)
 
 
 def _select(start: str, columns: list[str]) -> str:
