@@ -24,6 +24,8 @@ class Server(ThreadingHTTPServer):
         self.behaviours = behaviours
         self.asked: list[dict[str, Any]] = []
         self.at: list[float] = []
+        self.raw = b""
+        """The last body."""
         self.guard = threading.Lock()
 
     @property
@@ -43,7 +45,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.guard:
-            self.server.asked.append(json.loads(body))
+            self.server.raw = body
+            self.server.asked.append(json.loads(body) if "json" in self.headers["Content-Type"] else {})
             self.server.at.append(time.monotonic())
             behaviours = self.server.behaviours
             behave = behaviours.pop(0) if len(behaviours) > 1 else behaviours[0]

@@ -17,13 +17,16 @@ from palmette.engine.executor import Executor
 from palmette.engine.journal import Journal
 from palmette.engine.ledger import Ledger
 from palmette.engine.recorder import Recorder
-from palmette.engine.registry import create
-from palmette.engine.setup import Budget, NoObserver, Observer, RunResult, Setup
+from palmette.engine.registry import create, names
+from palmette.engine.setup import Budget, Observer, Observers, RunResult, Setup
 from palmette.errors import DeveloperError, RunError, RunStopped
 
 
 class Desk:
-    """A run folder, taken hold of when there is something to remember: mistakes in the input leave no run behind."""
+    """A run folder, taken hold of when there is something to remember: mistakes in the input leave no run behind.
+
+    Beside the given observer, every registered one watches.
+    """
 
     def __init__(
         self,
@@ -35,7 +38,8 @@ class Desk:
         resumes: bool = False,
     ) -> None:
         self.folder = folder.absolute()
-        self._observer = observer or NoObserver()
+        registered = (create("observer", name, {"folder": self.folder}) for name in names("observer"))
+        self._observer = Observers(*([observer] if observer else []), *registered)
         self._opened = RunOpened(environment=environment, arguments=dict(arguments or {}), version=version("palmette"))
         self._resumes = resumes
         self._guard = threading.Lock()

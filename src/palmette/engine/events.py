@@ -157,6 +157,8 @@ class CallAnswered(Model):
     kind: Literal["call_answered"] = "call_answered"
     actor: str
     """Who asked: an actor, `planner`, or empty while the environment was opened."""
+    item: int | None = None
+    """Element of a fan-out."""
     role: str
     """As which part it was answered."""
     request: str
@@ -166,6 +168,20 @@ class CallAnswered(Model):
     spend: Spend
     by_person: bool = False
     """A person gave the answer."""
+    seconds: float
+
+
+class CallFailed(Model):
+    """A paid call was not answered; it is made again when somebody asks again."""
+
+    kind: Literal["call_failed"] = "call_failed"
+    actor: str
+    item: int | None = None
+    role: str
+    request: str
+    """Digest of what was asked."""
+    code: str
+    """Of the error."""
     seconds: float
 
 
@@ -225,6 +241,7 @@ Event = (
     | ActorFailed
     | ActorReused
     | CallAnswered
+    | CallFailed
     | HumanAsked
     | HumanAnswered
     | Approved

@@ -320,7 +320,7 @@ class Invoker:
             last=self.output(name, self._store.get(task.last)) if task and task.last else None,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
-            pay=self._ledger.payer(name),
+            pay=self._ledger.payer(name, task.item if task else None),
             progress=lambda message: self._recorder.progress(name, message),
         )
 

@@ -7,14 +7,23 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
-from palmette.engine.events import CallAnswered
+from palmette.engine.events import CallAnswered, CallFailed
 from palmette.engine.recorder import Recorder
-from palmette.errors import UserError
+from palmette.errors import PalmetteError, UserError
+
+
+class _Payer(NamedTuple):
+    """For whom a call is made."""
+
+    actor: str
+    item: int | None
+    """Element of a fan-out."""
 
 
 class Ledger:
@@ -31,12 +40,12 @@ class Ledger:
         self._in_flight: dict[str, Future[None]] = {}
         self._reserved: dict[str, Spend] = {}
 
-    def payer(self, actor: str) -> Pay:
+    def payer(self, actor: str, item: int | None = None) -> Pay:
         """The `pay` of an actor, of the `planner`, or, with an empty name, of the environment that opens."""
-        return partial(self._pay, actor)
+        return partial(self._pay, _Payer(actor, item))
 
     def _pay(
-        self, actor: str, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
+        self, payer: _Payer, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
     ) -> JsonValue:
         key = self.store.put(request)
         while True:
@@ -51,18 +60,24 @@ class Ledger:
                     break
             other.exception()  # waits; if that call failed, this one is made
         try:
-            return self._make(actor, role, key, make)
+            return self._make(payer, role, key, make)
         finally:
             with self._guard:
                 del self._reserved[key]
                 self._in_flight.pop(key).set_result(None)
 
-    def _make(self, actor: str, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+    def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
         begun = time.monotonic()
-        paid = make()
+        try:
+            paid = make()
+        except PalmetteError as error:
+            seconds = time.monotonic() - begun
+            failed = CallFailed(**payer._asdict(), role=role, request=key, code=error.code, seconds=seconds)
+            self.recorder.record(failed)
+            raise
         self.recorder.record(
             CallAnswered(
-                actor=actor,
+                **payer._asdict(),
                 role=role,
                 request=key,
                 answer=self.store.put(paid.answer),

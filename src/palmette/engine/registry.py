@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from palmette.errors import DeveloperError, PalmetteError, UserError, nearest
 
-Kind = Literal["actor", "planner", "check", "track", "knowledge", "provider", "environment"]
+Kind = Literal["actor", "planner", "check", "track", "knowledge", "provider", "environment", "observer"]
 T = TypeVar("T", bound=Callable[..., Any])
 
 _registered: dict[tuple[Kind, str], Any] = {}

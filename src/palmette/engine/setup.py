@@ -72,6 +72,25 @@ class NoObserver:
     def progress(self, actor: str, message: str) -> None: ...
 
 
+class Observers:
+    """Several who watch the same run."""
+
+    def __init__(self, *watching: Observer) -> None:
+        self._watching = watching
+
+    def opened(self, about: str) -> None:
+        for one in self._watching:
+            one.opened(about)
+
+    def event(self, entry: Entry) -> None:
+        for one in self._watching:
+            one.event(entry)
+
+    def progress(self, actor: str, message: str) -> None:
+        for one in self._watching:
+            one.progress(actor, message)
+
+
 @dataclass(frozen=True)
 class Setup:
     """Everything that a run needs, opened and ready."""

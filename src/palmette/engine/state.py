@@ -233,7 +233,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
             return replace(state, over_budget=True)
         case e.RunEnded():
             return replace(state, ended=event)
-        case e.HumanAsked():
+        case e.HumanAsked() | e.CallFailed():
             return state
 
 
