@@ -17,6 +17,7 @@ from palmette.cli import COMMANDS, main
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/mistakes.yaml").read_text("utf-8"))
 OWN = Path(__file__).parents[2] / "examples/own_actor"
+ACTIVITY = Path(__file__).parents[1] / "features/checks/activity"
 
 
 @pytest.fixture(autouse=True)
@@ -167,11 +168,14 @@ def test_help_is_quick_and_lists_what_is_there() -> None:
 def test_mistakes_are_one_message_and_leave_nothing(
     case: dict[str, Any], capsys: pytest.CaptureFixture[str], runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {"DIGEST": str(OWN / "digest.yaml"), "BROKEN": str(runs.parent / "broken.yaml")}
-    Path(names["BROKEN"]).write_text("topology: x\nstart: [a]\nend: [a]\nactors: {a: {next: [b]}}\n", encoding="utf-8")
+    made = {"BROKEN": b"topology: x\nstart: [a]\nend: [a]\nactors: {a: {next: [b]}}\n", "LATIN": b"# caf\xe9\n"}
+    for name, content in made.items():
+        (runs.parent / name).write_bytes(content)
+    names = {"DIGEST": OWN / "digest.yaml", **{name: runs.parent / name for name in made}}
+    names |= {"SCRIPT": ACTIVITY / "activity.py", "FSC": ACTIVITY / "fsc.yaml", "DFR": ACTIVITY / "dfr.yaml"}
     if "runs" in case:
-        monkeypatch.setenv("PALMETTE_RUNS", names.get(case["runs"], case["runs"]))
-    status, out, err = call(capsys, *(names.get(word, word) for word in case["type"].split()))
+        monkeypatch.setenv("PALMETTE_RUNS", str(names.get(case["runs"], case["runs"])))
+    status, out, err = call(capsys, *(str(names.get(word, word)) for word in case["type"].split()))
     assert status == case["status"] and not out
     assert case["says"] in err and "Traceback" not in err
     assert not runs.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located, read_text
@@ -12,8 +13,9 @@ from palmette.errors import InputError, Problem
 from palmette.features.inputs import read_inputs
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.resolve import Answers
+from palmette.features.spec.resolve import Answers, load_view
 from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
 from palmette.features.words import WordsReader
 from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS
@@ -57,17 +59,42 @@ def understood(run_file: Path, answers: Answers, error: InputError, model: Answe
         InputError: when something remains open.
     """
 
+    run, folder = read_document(run_file, Run), run_file.parent
+    fsc, dfr = (Path(os.path.normpath(folder / name)) for name in (run.fsc, run.dfr))
+    reader = WordsReader(model, human, pay)
+    return {**answers, **_readings(reader, fsc, dfr, error, lambda read: read_inputs(run_file, {**answers, **read}))}
+
+
+def understood_view(fsc: Path, dfr: Path, model: Answerer | None, human: Human, pay: Pay) -> View:
+    """The view of two files; a model, where there is one, reads the words that the rules do not understand.
+
+    Raises:
+        InputError: with all mistakes; without a model, the questions that words leave open are among them.
+    """
+    try:
+        return load_view(fsc, dfr)
+    except InputError as error:
+        if model is None or not only_questions(error):
+            raise
+        reader = WordsReader(model, human, pay)
+        readings = _readings(reader, fsc, dfr, error, lambda read: load_view(fsc, dfr, answers=read))
+        return load_view(fsc, dfr, answers=readings)
+
+
+def _readings(
+    reader: WordsReader, fsc: Path, dfr: Path, error: InputError, load: Callable[[Answers], object]
+) -> Answers:
+    """What the words mean that `error` asks about; `load` holds a reading to everything else that is known."""
+
     def validate(readings: Answers) -> tuple[Problem, ...]:
         try:
-            read_inputs(run_file, {**answers, **readings})
+            load(readings)
         except InputError as wrong:
             return wrong.problems
         return ()
 
-    run, folder = read_document(run_file, Run), run_file.parent
-    spec, registry = _specification(run_file), read_document(Path(os.path.normpath(folder / run.dfr)), Registry)
-    reader = WordsReader(model, human, pay)
-    return {**answers, **reader.read(spec, read_text(Path(spec.file)), registry, error.problems, validate)}
+    spec, registry = read_located(fsc, FeatureSpec), read_document(dfr, Registry)
+    return reader.read(spec, read_text(fsc), registry, error.problems, validate)
 
 
 def only_questions(error: InputError) -> bool:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from canned import Canned, models
 
+from palmette.cli.check import view_of, words_of
 from palmette.engine import Human, NoHuman, Paid, ScriptedHuman, Spend, pay_unrecorded
 from palmette.errors import InputError
 from palmette.features import environment
 from palmette.features.actors.pull_request.body import Facts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.inputs import Inputs, read_inputs
-from palmette.features.questions import answered, understood
+from palmette.features.questions import answered, understood, understood_view
 from palmette.features.spec.view import View
 from palmette.llm.models import Models
 
@@ -113,12 +114,29 @@ def test_a_reading_becomes_the_view_with_its_internal_helpers(run_file: Path) ->
     assert len(provider.prompts) == 1
 
 
+def test_two_files_alone_are_read_the_same_way(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As `palmette check` reads them."""
+    fsc, dfr = run_file.parents[1] / "fsc.yaml", run_file.parents[1] / "dfr.yaml"
+    model = models(Canned([reading(of="amuont"), reading()])).of("words")
+    view = understood_view(fsc, dfr, model, NoHuman(), pay_unrecorded)
+    assert view.feature("growth").derive == "recent / usual"
+    assert words_of(view) == {
+        "orders_30d": "number of rows of orders in the 30 days before the cut-off",
+        "growth": "recent / usual",
+        "recent": "50 % percentile of amount over orders in the 30 days before the cut-off",
+        "usual": "50 % percentile of amount over orders in all history",
+    }
+    with pytest.raises(InputError, match="unknown-words"):
+        view_of(fsc, dfr, "offline")
+    assert "--model PROVIDER:NAME" in capsys.readouterr().err
+
+
 def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(run_file: Path) -> None:
     _, provider = read(run_file, reading())
     system, user = (message.text for message in provider.prompts[0].messages)
     assert f"growth [double]: {WORDS}" in user and "- amount double: Euros." in user
     assert "\norders_30d [" not in user, "the rules understand it"
-    assert '"days_since_last"' in system and "GapStep" in system and "TERMINATE" in system
+    assert '"days_since_last"' in system and "GapStep" in system and '"terminate"' in system
     assert str(run_file.parents[1]) not in system + user
 
 
