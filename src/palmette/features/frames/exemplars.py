@@ -12,7 +12,7 @@ from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.dfr import Table
 
-TRIES = 60
+TRIES = 240
 LONG_AGO = timedelta(days=500)
 SOON = timedelta(hours=2)
 
@@ -24,7 +24,7 @@ class Exemplar:
     values: Mapping[str, Values]
     """By table."""
     features: frozenset[str]
-    """Those that have a value other than null and the default."""
+    """Those whose value is not null, not nothing (0, false, empty) and not the default."""
 
     def rows(
         self, studio: Studio, entity: Entity, cutoff: datetime, *, without: Sequence[str] = ()
@@ -113,7 +113,7 @@ def _scores(studio: Studio, rows: dict[str, list[Row]], cutoff: datetime) -> dic
         found = frozenset(
             feature.name
             for feature in view.features
-            if feature.name in row and row[feature.name] not in (None, feature.default)
+            if row.get(feature.name) and row[feature.name] != feature.default
         )
         key = repr([row[name] for name in view.grain])
         scores[key] = scores.get(key, frozenset()) | found

@@ -106,11 +106,12 @@ def _texts(name: str, literals: list[Literal], clues: Clues) -> list[str]:
         parts = [*words, *found, *numbers, "north", "south", "7"]
         found += [separator.join(parts[i : i + 3]) for i in range(0, max(len(parts) - 2, 1))]
         found += [f"solo{separator}", "solo", separator, f"a{separator}{separator}c"]
+    numeric = name in clues.numbers and not clues.formats.get(name)
     if paths := clues.json_paths.get(name):
-        return _documents(paths, [*words, *numbers])
+        return _documents(paths, [*words, *numbers, *(["12", "-4"] if numeric else [])])
     for pattern in clues.formats.get(name, ()):
         found += [format_clock(datetime.combine(day, time(13, 5, 9)), timedelta(), pattern) for day in _DAYS]
-    if name in clues.numbers and not clues.formats.get(name):
+    if numeric:
         found += ["12", "3.5", "-4", "0", *numbers]
     mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]
     return [*words, *found, *numbers, *mixed]
@@ -191,23 +192,34 @@ def _arrays(column: Column, kind: SparkType) -> list[Any]:
 
 def example_of(pattern: str) -> str | None:
     """A text that a simple regular expression matches; None for one that is not simple."""
-    text = re.sub(r"\(\?[:i]\)?|\^|\$|\\b", "", pattern)
-    text = re.sub(r"\(\?<\w+>", "(", text)
+    text = re.sub(r"\(\?i\)|(?<!\[)\^|\$|\\b", "", pattern)
+    text = re.sub(r"\(\?(?::|<\w+>)", "(", text)
     for _ in range(10):
-        text, changed = re.subn(r"\(([^()|]*)(?:\|[^()]*)?\)(?![*+?{])", r"\1", text)
+        text, changed = re.subn(rf"\(([^()|]*)(?:\|[^()]*)?\)({_REPEATED})?", _first_alternative, text)
         if not changed:
             break
     parts = []
     for token, count in re.findall(
-        r"(\\.|\[[^\]]*\]|[^\\\[\]*+?{}|])(\{\d+(?:,\d*)?\}|[*+?])?", re.split(r"(?<!\\)\|", text)[0]
+        rf"(\\.|\[[^\]]*\]|[^\\\[\]*+?{{}}|])({_REPEATED})?", re.split(r"(?<!\\)\|", text)[0]
     ):
-        times = int(match[1]) if (match := re.match(r"\{(\d+)", count)) else 1
-        parts.append(_sample(token) * times)
+        parts.append(_sample(token) * _times(count))
     made = "".join(parts)
     try:
         return made if re.search(pattern, made) else None
     except re.error:
         return None
+
+
+_REPEATED = r"\{\d+(?:,\d*)?\}|[*+?]"
+
+
+def _times(count: str | None) -> int:
+    """How often something stands that is followed by `{2}`, `+` and the like: as often as it must, but once at least."""
+    return max(int(match[1]), 1) if (match := re.match(r"\{(\d+)", count or "")) else 1
+
+
+def _first_alternative(group: re.Match[str]) -> str:
+    return group[1] * _times(group[2])
 
 
 def _sample(token: str) -> str:
