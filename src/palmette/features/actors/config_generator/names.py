@@ -11,6 +11,7 @@ WEAK = 0.6
 """From here on, a name may mean it, if nothing speaks against it."""
 
 _SHORT = {
+    "out": "output",
     "desc": "description",
     "descr": "description",
     "fmt": "format",
