@@ -86,7 +86,8 @@ class Reach:
         spec = view.spec.model_dump_json(exclude=unsaid)
         named = [value for table in view.tables.values() for value in (table.path, table.table)]
         places = "\n".join(filter(None, [spec, *named, run.output.path, view.table_name]))
-        return cls(frozenset({*used, *has} - LISTS.outside - sys.stdlib_module_names), places, run.repository.allow)
+        own = {*used, *has} - LISTS.computing - LISTS.outside - sys.stdlib_module_names
+        return cls(frozenset(own), places, run.repository.allow)
 
     def objections(self, *files: TextFile) -> list[Violation]:
         """Why files may not be put where they could be executed or delivered; none when they may."""

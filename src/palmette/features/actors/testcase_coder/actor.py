@@ -89,28 +89,30 @@ class TestcaseCoder(Agent):
         return conventions.test_path.replace("{view}", self.view.name)
 
     def check(self, input: Inputs, output: Tests, context: Context) -> Verdict:
-        """The tests run, and more than 80 % of them pass; every failure is reported."""
+        """The tests run, and more than 80 % of them pass, and not on wrong answers; every failure is reported."""
         bench = self.workbench
         reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
         if refused := reach.objections(output.file):
             return Verdict.of(refused)
         script = input.template.file.path
-        text = stand_in(self.view, input.cases, input.template.conventions)
-        files = [TextFile(path=script, text=text), output.file]
+        right, wrong = (
+            stand_in(self.view, input.cases, input.template.conventions, lies=lies) for lies in (False, True)
+        )
+        files = [TextFile(path=script, text=right), output.file]
         root = bench.assemble(files, context.workspace / "checkout")
         context.progress("running the tests on a stand-in for the script")
-        result = bench.harness.run_tests(
+        results = bench.harness.run_tests(
             root / output.file.path,
-            {"stand-in": text},
+            {"right": right, "wrong": wrong},
             root / script,
             root=root,
             python_path=bench.python_path(root),
             stop_at_first=False,
-        )["stand-in"]
-        return verdict(result, len(input.cases.cases), output.file.path)
+        )
+        return verdict(results["right"], results["wrong"], len(input.cases.cases), output.file.path)
 
     def implicated(self, violation: Violation, output: Tests) -> str | None:
-        if violation.code in ("test-failed", "tests-not-run"):
+        if violation.code in ("test-failed", "tests-not-run", "test-cannot-fail"):
             return f"{output.file.path} does not test what the cases say: {violation.message}"
         if violation.code == CODE and violation.subject == output.file.path:
             return f"{output.file.path} does more than test: {violation.message}"
@@ -129,14 +131,15 @@ def module_of(template: Template, view: View) -> str:
     return f"{package}.{stem}" if package else stem
 
 
-def verdict(result: SuiteResult, count: int, path: str) -> Verdict:
-    """The published criterion, with every failure."""
+def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -> Verdict:
+    """The published criterion, with every failure; a test that passes on wrong answers, too, is one."""
     total = len(result.passed) + len(result.failed)
+    idle = [name for name in result.passed if name in on_wrong.passed]
     measurement = Measurement(
         name="tests",
-        status="passed" if result.ok else "failed",
+        status="passed" if result.ok and not idle else "failed",
         seconds=result.seconds,
-        detail=f"{len(result.passed)} of {total} tests pass on the stand-in",
+        detail=f"{len(result.passed) - len(idle)} of {total} tests pass on right answers, and not on wrong ones",
     )
     if result.error or total < count:
         reason = result.error or f"{total} tests ran, but there are {count} cases"
@@ -156,7 +159,15 @@ def verdict(result: SuiteResult, count: int, path: str) -> Verdict:
         )
         for name, trace in result.failed.items()
     )
-    return Verdict(ok=len(result.passed) > SHARE * total, violations=failures, measurements=(measurement,))
+    failures += tuple(
+        Violation(
+            code="test-cannot-fail",
+            subject=name,
+            message=f"Test {name!r} passes also when the script gives no rows for some, and some for none.",
+        )
+        for name in idle
+    )
+    return Verdict(ok=len(result.passed) - len(idle) > SHARE * total, violations=failures, measurements=(measurement,))
 
 
 def _call(view: View, template: Template, path: str) -> list[str]:

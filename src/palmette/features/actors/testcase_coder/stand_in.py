@@ -1,6 +1,7 @@
 """A script that knows the answers: it stands in for the real one, so that the tests can be run before there is one.
 
-It looks the expected rows up by the rows that it is given, and knows nothing of features.
+It looks the expected rows up by the rows that it is given, and knows nothing of features. One that lies gives no rows
+where there should be some, and one where there should be none: a test that passes on it, too, tests nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def answer(frames, as_of):
 '''
 
 
-def stand_in(view: View, cases: TestCases, conventions: Conventions) -> str:
+def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bool = False) -> str:
     """The source text of the stand-in module."""
     shape = shape_of(conventions, "build")
     bound = signature(view, conventions, "build")
@@ -55,7 +56,8 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions) -> str:
         tables = [f"{next(iter(view.tables))!r}: {single}"]
     frames = whole or "{" + ", ".join(tables) + "}"
     as_of = next((each.name for each in bound if each.meaning == "as_of"), "None")
-    known = [_known(view, case.given, case.expect, case.as_of) for case in cases.cases]
+    answers = [() if case.expect and lies else ({},) if lies else case.expect for case in cases.cases]
+    known = [_known(view, case.given, rows, case.as_of) for case, rows in zip(cases.cases, answers, strict=True)]
     stubs = [
         f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
         for each in conventions.functions
