@@ -1,10 +1,10 @@
 """The constrained-topology engine: it knows neither machine learning nor language models.
 
 Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
-`events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop)
-and `invocation` (one actor's attempts). Around them: `lint` and `drawing` of topologies, `registry` of
-plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `ledger` (what costs something, once),
-`human`, `setup`, `desk` (one process at work) and `runs` (the public entry).
+`events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop),
+`invocation` (one actor's attempts) and `edits` (what a person changed in between). Around them: `lint` and `drawing`
+of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `ledger` (what costs
+something, once), `human`, `setup`, `desk` (one process at work) and `runs` (the public entry).
 """
 
 from palmette.engine.actor import (

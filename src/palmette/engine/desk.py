@@ -77,10 +77,7 @@ class Desk:
             topology = setup.topology.model_dump_json(exclude_defaults=True)
             ledger.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed))
         self._observer.opened(setup.about)
-        executor = Executor(setup, self.folder, ledger)
-        executor.supply(given)
-        executor.absorb_edits()
-        executor.run()
+        Executor(setup, self.folder, ledger).run(given)
 
     def _open(self) -> Setup:
         name = self._opened.environment

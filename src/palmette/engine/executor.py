@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from pydantic import BaseModel, JsonValue, ValidationError
 
 from palmette.engine import events as e
 from palmette.engine.actor import Violation
-from palmette.engine.artefacts import plain
+from palmette.engine.edits import Edits
 from palmette.engine.invocation import Invoker
 from palmette.engine.ledger import Ledger
 from palmette.engine.planner import Decision, Situation
@@ -17,7 +15,7 @@ from palmette.engine.setup import Setup
 from palmette.engine.state import RunState
 from palmette.engine.topology import END, STOP
 from palmette.engine.wiring import Wiring
-from palmette.errors import InputError, Problem, RunError, RunStopped, nearest
+from palmette.errors import RunStopped, nearest
 
 MAX_REFUSALS = 5
 """Decisions in a row that the topology forbids, before the run is stopped."""
@@ -31,11 +29,18 @@ class Executor:
         self._store, self._recorder = ledger.store, ledger.recorder
         self._wiring = Wiring(setup.topology, setup.actors)
         self._invoker = Invoker(setup, self._wiring, ledger, folder)
+        self._edits = Edits(setup, self._wiring, ledger, self._invoker)
 
-    def run(self) -> None:
-        """Walks until END; raises `RunStopped` when that cannot be reached."""
+    def run(self, given: Mapping[str, str]) -> None:
+        """Takes over what was changed from outside, and walks until END; `given`: the digests of given artefacts.
+
+        Raises:
+            RunStopped: END cannot be reached.
+        """
+        self._edits.supply(given)
+        self._edits.absorb()
         while True:
-            situation = self.situation()
+            situation = self._situation()
             decision = self._decide(situation)
             refusal = self._refusal(decision, situation)
             if refusal:
@@ -54,7 +59,7 @@ class Executor:
             )
             if decision.question:
                 self._recorder.ask(self._setup.human, decision.question, "planner")
-                self.absorb_edits()
+                self._edits.absorb()
             elif decision.next == END:
                 return
             elif decision.next == STOP:
@@ -76,11 +81,11 @@ class Executor:
                 return Decision(END, diagnosis=stop.message)
             raise
 
-    def situation(self) -> Situation:
+    def _situation(self) -> Situation:
         """What the planner decides on now."""
         state, topology = self._recorder.state, self._setup.topology
         digests = state.digests
-        fresh = frozenset(name for name in topology.actors if self._is_fresh(name, state))
+        fresh = frozenset(name for name in topology.actors if self._wiring.is_fresh(name, state))
         ready = frozenset(name for name in topology.actors if not self._wiring.missing(name, digests))
         edges = topology.actors[state.position].next if state.position in topology.actors else ()
         permitted = [name for name in dict.fromkeys([*edges, *topology.start]) if name in ready]
@@ -99,34 +104,9 @@ class Executor:
             artefact=lambda name: self._store.get(digests[name]),
         )
 
-    def absorb_edits(self) -> bool:
-        """Makes new versions of what a person edited, and completes working copies that a crash cut short.
-
-        Gives whether anything was edited.
-        """
-        edited: dict[str, str] = {}
-        for name, version in self._recorder.state.artefacts.items():
-            if not self._store.is_published(name, version.digest):
-                self._store.publish(name, version.digest)
-                continue
-            digest = self._store.put(self._edited_value(name))
-            if digest != version.digest:
-                edited[name] = digest
-        rank = {self._setup.actors[actor].produces: index for index, actor in enumerate(self._wiring.order)}
-        for name in sorted(edited, key=lambda name: rank.get(name, -1)):
-            self._absorb(name, edited[name])
-        return bool(edited)
-
-    def supply(self, given: dict[str, str]) -> None:
-        """Takes over given artefacts whose source has changed since the run began."""
-        for name, digest in given.items():
-            if self._recorder.state.supplied.get(name) != digest:
-                self._recorder.record(e.ArtefactEdited(artefact=name, digest=digest, by="environment"))
-                self._store.publish(name, digest)
-
     def _walk(self, name: str) -> None:
         state = self._recorder.state
-        if self._is_fresh(name, state):
+        if self._wiring.is_fresh(name, state):
             self._recorder.record(e.ActorReused(actor=name))
         elif self._is_approved(name, state):
             self._invoker.invoke(name)
@@ -141,22 +121,13 @@ class Executor:
         folders = ", ".join(f"artefacts/{artefact}" for artefact in inputs)
         question = f"May {name} run? Its inputs are in {folders}. (yes/no)"
         answer = self._recorder.ask(self._setup.human, question, "approval", name)
-        if self.absorb_edits():
+        if self._edits.absorb():
             return False
         if (answer or "").strip().casefold() not in {"y", "yes"}:
             said = f"the answer was {answer!r}" if answer else "nobody is there to ask"
             raise RunStopped(f"{name} needs a person's approval, and {said}.", code="not-approved")
         self._recorder.record(e.Approved(actor=name, key=key))
         return True
-
-    def _is_fresh(self, name: str, state: RunState) -> bool:
-        """Whether the last success had exactly the current inputs, and nothing else is asked of the actor."""
-        actor = state.actor(name)
-        return (
-            bool(actor.key)
-            and name not in state.pending
-            and actor.key == self._wiring.key(name, self._wiring.present(name, state.digests))
-        )
 
     def _unmet(self, state: RunState, fresh: frozenset[str]) -> str | None:
         """Why the run may not end yet; None when it may."""
@@ -209,61 +180,7 @@ class Executor:
         answers = (actor.implicated(violation, self._invoker.output(name, one)) for one in values)
         return next((answer for answer in answers if answer), None)
 
-    def _edited_value(self, name: str) -> BaseModel | JsonValue:
-        """The working copy of an artefact, as its producer's type where there is one."""
-        value = self._store.read_view(name)
-        producer = self._wiring.producer.get(name)
-        if producer is None:
-            return value
-        try:
-            if self._setup.topology.actors[producer].fan_out:
-                return (
-                    [plain(self._invoker.output(producer, one)) for one in value] if isinstance(value, list) else value
-                )
-            return self._invoker.output(producer, value)
-        except ValidationError as error:
-            raise _spoilt(self._store.views / name, error) from error
-
-    def _absorb(self, name: str, digest: str) -> None:
-        if name in self._setup.copied:
-            self._store.publish(name, self._recorder.state.artefacts[name].digest)
-            raise RunError(
-                f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was.",
-                f"Edit {self._setup.copied[name]} and resume.",
-                code="edit-refused",
-            )
-        producer, verdict = self._wiring.producer.get(name, ""), None
-        if producer and self._is_fresh(producer, self._recorder.state):
-            verdict = self._invoker.recheck(producer, self._store.get(digest))
-            if not verdict.ok:
-                reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
-                raise RunError(
-                    f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
-                    f"Mend it in {str(self._store.views / name)!r}, or delete that to have the old one; then resume.",
-                    code="edit-refused",
-                )
-        self._recorder.record(
-            e.ArtefactEdited(artefact=name, digest=digest, by="person", actor=producer, verdict=verdict)
-        )
-        self._store.publish(name, digest)
-
 
 def _hint(name: str, known: Iterable[str]) -> str:
     hint = nearest(name, known)
     return f" Did you mean {hint!r}?" if hint else ""
-
-
-def _spoilt(view: Path, error: ValidationError) -> InputError:
-    return InputError(
-        [
-            Problem(
-                "spoilt-artefact",
-                f"{detail['msg']}.",
-                "Mend it and resume.",
-                file=str(view / "value.json"),
-                field=".".join(str(part) for part in detail["loc"]),
-                value=repr(detail["input"])[:200],
-            )
-            for detail in error.errors()
-        ]
-    )

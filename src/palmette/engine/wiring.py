@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, JsonValue
 
 from palmette.engine.actor import Actor
+from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
 
 
@@ -70,6 +71,15 @@ class Wiring:
         node = self.topology.actors[actor]
         text = json.dumps([self.topology.use(actor), node.parameters, node.for_each, dict(inputs)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def current_key(self, actor: str, digests: Mapping[str, str]) -> str:
+        """Digest of everything that an invocation of the actor would depend on now."""
+        return self.key(actor, self.present(actor, digests))
+
+    def is_fresh(self, actor: str, state: RunState) -> bool:
+        """Whether the last success had exactly the current inputs, and nothing else is asked of the actor."""
+        key = state.actor(actor).key
+        return bool(key) and actor not in state.pending and key == self.current_key(actor, state.digests)
 
     def needed(self, actors: Iterable[str]) -> tuple[str, ...]:
         """The actors and everyone they depend on, producers first."""

@@ -37,7 +37,7 @@ class OfflinePlanner:
         if name in situation.fresh or name in situation.state.pending:
             return False
         wiring = situation.wiring
-        if failure.key != wiring.key(name, wiring.present(name, situation.state.digests)):
+        if failure.key != wiring.current_key(name, situation.state.digests):
             return False
         return situation.fresh.issuperset(wiring.upstream[name]) and situation.state.pending.keys().isdisjoint(
             wiring.lineage[name]

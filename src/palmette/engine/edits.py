@@ -1,0 +1,112 @@
+"""What was changed from outside a run: artefacts that a person edited, given ones that are others now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from palmette.engine.actor import Verdict
+from palmette.engine.artefacts import plain
+from palmette.engine.events import ArtefactEdited
+from palmette.engine.invocation import Invoker
+from palmette.engine.ledger import Ledger
+from palmette.engine.setup import Setup
+from palmette.engine.wiring import Wiring
+from palmette.errors import InputError, Problem, RunError
+
+
+class Edits:
+    """Makes new versions of what was changed, so that exactly what depends on it is not fresh any more."""
+
+    def __init__(self, setup: Setup, wiring: Wiring, ledger: Ledger, invoker: Invoker) -> None:
+        self._setup, self._wiring, self._invoker = setup, wiring, invoker
+        self._store, self._recorder = ledger.store, ledger.recorder
+
+    def supply(self, given: Mapping[str, str]) -> None:
+        """Takes over given artefacts, by name and digest, whose source has changed since the run began."""
+        for name, digest in given.items():
+            if self._recorder.state.supplied.get(name) != digest:
+                self._recorder.record(ArtefactEdited(artefact=name, digest=digest, by="environment"))
+                self._store.publish(name, digest)
+
+    def absorb(self) -> bool:
+        """Takes over what a person edited, and completes working copies that a crash cut short.
+
+        Gives whether anything was edited.
+
+        Raises:
+            InputError: a working copy cannot be read, or is not of its type any more.
+            RunError: an edited output does not meet its actor's criterion, or is a copy.
+        """
+        edited: dict[str, str] = {}
+        for name, version in self._recorder.state.artefacts.items():
+            if not self._store.is_published(name, version.digest):
+                self._store.publish(name, version.digest)
+                continue
+            digest = self._store.put(self._value(name))
+            if digest != version.digest:
+                edited[name] = digest
+        rank = {self._setup.actors[actor].produces: index for index, actor in enumerate(self._wiring.order)}
+        for name in sorted(edited, key=lambda name: rank.get(name, -1)):
+            self._take_over(name, edited[name])
+        return bool(edited)
+
+    def _value(self, name: str) -> BaseModel | JsonValue:
+        """The working copy of an artefact, as its producer's type where there is one."""
+        value = self._store.read_view(name)
+        producer = self._wiring.producer.get(name)
+        if producer is None:
+            return value
+        try:
+            if not self._setup.topology.actors[producer].fan_out:
+                return self._invoker.output(producer, value)
+            return [plain(self._invoker.output(producer, one)) for one in value] if isinstance(value, list) else value
+        except ValidationError as error:
+            raise _spoilt(self._store.views / name, error) from error
+
+    def _take_over(self, name: str, digest: str) -> None:
+        if name in self._setup.copied:
+            self._store.publish(name, self._recorder.state.artefacts[name].digest)
+            raise RunError(
+                f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was.",
+                f"Edit {self._setup.copied[name]} and resume.",
+                code="edit-refused",
+            )
+        producer = self._wiring.producer.get(name, "")
+        verdict = self._verdict(name, producer, digest) if producer else None
+        self._recorder.record(
+            ArtefactEdited(artefact=name, digest=digest, by="person", actor=producer, verdict=verdict)
+        )
+        self._store.publish(name, digest)
+
+    def _verdict(self, name: str, producer: str, digest: str) -> Verdict | None:
+        """Of the producer's criterion, which must hold; None when the producer is going to redo its work anyway."""
+        if not self._wiring.is_fresh(producer, self._recorder.state):
+            return None
+        verdict = self._invoker.recheck(producer, self._store.get(digest))
+        if not verdict.ok:
+            reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
+            raise RunError(
+                f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
+                f"Mend it in {str(self._store.views / name)!r}, or delete that to have the old one; then resume.",
+                code="edit-refused",
+            )
+        return verdict
+
+
+def _spoilt(view: Path, error: ValidationError) -> InputError:
+    return InputError(
+        [
+            Problem(
+                "spoilt-artefact",
+                f"{detail['msg']}.",
+                "Mend it and resume.",
+                file=str(view / "value.json"),
+                field=".".join(str(part) for part in detail["loc"]),
+                value=repr(detail["input"])[:200],
+            )
+            for detail in error.errors()
+        ]
+    )
