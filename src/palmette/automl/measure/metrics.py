@@ -1,0 +1,226 @@
+"""The metrics by name: what each needs, which way is better, and its value, by scikit-learn where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.errors import UserError, nearest
+
+Task = Literal["classification", "regression", "clustering"]
+Needs = Literal["labels", "probabilities", "values", "groups"]
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says of n rows."""
+
+    values: NDArray[np.generic]
+    """(n,): class names as text, numbers, or group numbers."""
+    probabilities: Floats | None = None
+    """(n, k): of the classes, in the order of `classes`; rows sum to 1."""
+    classes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: NDArray[np.intp]) -> Predictions:
+        """The rows at these positions."""
+        some = None if self.probabilities is None else self.probabilities[rows]
+        return Predictions(self.values[rows], some, self.classes)
+
+
+Formula = Callable[[NDArray[np.generic], Predictions, str | None], float]
+"""Truth (n,), predictions, and the positive class where there is one."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How good predictions are."""
+
+    name: str
+    task: Task
+    needs: Needs
+    compute: Formula
+    perfect: float = 1.0
+    """The best value there is."""
+    greater_is_better: bool = True
+    is_binary: bool = False
+    """Whether it is about one class, the positive one."""
+
+    def better(self, first: float, second: float) -> bool:
+        """Whether the first value is better than the second."""
+        return first > second if self.greater_is_better else first < second
+
+    def error(self, value: float) -> float:
+        """How far from perfect; 0 is perfect."""
+        return abs(self.perfect - value)
+
+
+def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None = None) -> float:
+    """The metric's value.
+
+    `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups. `positive` is the class that
+    a metric of one class is about; the last in order when none is given.
+
+    Raises:
+        ValueError: the predictions are not of these rows, or lack what the metric needs.
+    """
+    if len(truth) != len(predictions):
+        raise ValueError(f"{len(predictions)} predictions for {len(truth)} rows")
+    if metric.needs == "probabilities" and predictions.probabilities is None:
+        raise ValueError(f"{metric.name} needs probabilities")
+    return float(metric.compute(truth, predictions, positive))
+
+
+def metric_of(name: str, task: Task) -> Metric:
+    """The metric of this name.
+
+    Raises:
+        UserError: there is none for the task.
+    """
+    found = METRICS.get(name)
+    if found is not None and found.task == task:
+        return found
+    known = sorted(one.name for one in METRICS.values() if one.task == task)
+    guess = nearest(name, known)
+    raise UserError(
+        f"There is no metric {name!r} for {task}.",
+        f"Did you mean {guess!r}?" if guess else f"Take one of {', '.join(known)}.",
+        code="unknown-metric",
+    )
+
+
+def skill(metric: Metric, value: float, dummy: float) -> float:
+    """The share of the dummy's error that is removed: 0 is the dummy, 1 is perfect, below 0 is worse than the dummy."""
+    worst = metric.error(dummy)
+    return 1.0 if worst == 0 else 1.0 - metric.error(value) / worst
+
+
+def _labels(name: str, **options: object) -> Formula:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+        from sklearn import metrics
+
+        return float(getattr(metrics, name)(truth, predictions.values, **options))
+
+    return compute
+
+
+def _of_one_class(name: str) -> Formula:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
+        from sklearn import metrics
+
+        one = _positive(truth, predictions, positive)
+        return float(getattr(metrics, name)(truth == one, predictions.values == one, zero_division=0))
+
+    return compute
+
+
+def _ranking(name: str) -> Formula:
+    """Of two classes by the positive one; of more, the mean of each against the rest."""
+
+    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
+        from sklearn import metrics
+
+        assert predictions.probabilities is not None
+        classes = predictions.classes
+        two = len(classes) == 2
+        chosen = [_positive(truth, predictions, positive)] if two else [one for one in classes if (truth == one).any()]
+        found = [
+            getattr(metrics, name)(truth == one, predictions.probabilities[:, classes.index(one)])
+            for one in chosen
+            if 0 < (truth == one).sum() < len(truth)
+        ]
+        return float(np.mean(found)) if found else float("nan")
+
+    return compute
+
+
+def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    assert predictions.probabilities is not None
+    place = {name: index for index, name in enumerate(predictions.classes)}
+    of_truth = predictions.probabilities[np.arange(len(truth)), [place[str(one)] for one in truth]]
+    return float(-np.log(np.clip(of_truth, 1e-15, 1.0)).mean())
+
+
+def _positive(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> str:
+    return positive if positive is not None else (predictions.classes or tuple(np.unique(truth).astype(str)))[-1]
+
+
+def _values(formula: Callable[[Floats, Floats], float]) -> Formula:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+        return formula(truth.astype(np.float64), predictions.values.astype(np.float64))
+
+    return compute
+
+
+def _rmse(truth: Floats, said: Floats) -> float:
+    return float(np.sqrt(np.mean((truth - said) ** 2)))
+
+
+def _rmsle(truth: Floats, said: Floats) -> float:
+    return _rmse(np.log1p(truth), np.log1p(np.clip(said, 0, None)))
+
+
+def _rmse_log(truth: Floats, said: Floats) -> float:
+    """A prediction of zero or less counts as a tenth of the smallest true value."""
+    return _rmse(np.log(truth), np.log(np.clip(said, truth.min() * 0.1, None)))
+
+
+def _mape(truth: Floats, said: Floats) -> float:
+    return float(np.mean(np.abs(truth - said) / np.maximum(np.abs(truth), 1e-12)))
+
+
+def _smape(truth: Floats, said: Floats) -> float:
+    return float(np.mean(2 * np.abs(truth - said) / np.maximum(np.abs(truth) + np.abs(said), 1e-12)))
+
+
+def _r2(truth: Floats, said: Floats) -> float:
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    return 1.0 - float(np.sum((truth - said) ** 2)) / spread if spread else float("nan")
+
+
+def _loss(name: str, formula: Callable[[Floats, Floats], float]) -> Metric:
+    return Metric(name, "regression", "values", _values(formula), perfect=0.0, greater_is_better=False)
+
+
+def _classes(name: str, needs: Needs, compute: Formula) -> Metric:
+    return Metric(name, "classification", needs, compute)
+
+
+_ALL = (
+    _classes("accuracy", "labels", _labels("accuracy_score")),
+    _classes("balanced_accuracy", "labels", _labels("balanced_accuracy_score")),
+    _classes("f1_macro", "labels", _labels("f1_score", average="macro", zero_division=0)),
+    _classes("f1_weighted", "labels", _labels("f1_score", average="weighted", zero_division=0)),
+    _classes("mcc", "labels", _labels("matthews_corrcoef")),
+    _classes("kappa", "labels", _labels("cohen_kappa_score")),
+    _classes("quadratic_kappa", "labels", _labels("cohen_kappa_score", weights="quadratic")),
+    Metric("f1", "classification", "labels", _of_one_class("f1_score"), is_binary=True),
+    Metric("precision", "classification", "labels", _of_one_class("precision_score"), is_binary=True),
+    Metric("recall", "classification", "labels", _of_one_class("recall_score"), is_binary=True),
+    _classes("roc_auc", "probabilities", _ranking("roc_auc_score")),
+    _classes("average_precision", "probabilities", _ranking("average_precision_score")),
+    Metric("log_loss", "classification", "probabilities", _log_loss, perfect=0.0, greater_is_better=False),
+    _loss("rmse", _rmse),
+    _loss("mse", lambda truth, said: float(np.mean((truth - said) ** 2))),
+    _loss("mae", lambda truth, said: float(np.mean(np.abs(truth - said)))),
+    _loss("medae", lambda truth, said: float(np.median(np.abs(truth - said)))),
+    _loss("mape", _mape),
+    _loss("smape", _smape),
+    _loss("rmsle", _rmsle),
+    _loss("rmse_log", _rmse_log),
+    Metric("r2", "regression", "values", _values(_r2)),
+    Metric("rand", "clustering", "groups", _labels("rand_score")),
+    Metric("adjusted_rand", "clustering", "groups", _labels("adjusted_rand_score")),
+    Metric("nmi", "clustering", "groups", _labels("normalized_mutual_info_score")),
+)
+
+METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}

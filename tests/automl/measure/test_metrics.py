@@ -1,0 +1,121 @@
+"""Scores by hand on rows that can be checked in the head, by scikit-learn on random ones, and their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from palmette.automl.measure import METRICS, Predictions, difference, interval, metric_of, score, skill
+from palmette.errors import UserError
+
+TRUTH = np.array(["no", "no", "yes", "yes"])
+CLASSES = ("no", "yes")
+PROBABILITIES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
+LABELS = Predictions(np.array(["no", "yes", "yes", "yes"]), PROBABILITIES, CLASSES)
+NUMBERS = np.array([1.0, 2.0, 4.0])
+SAID = Predictions(np.array([1.0, 3.0, 4.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accuracy", 0.75),
+        ("balanced_accuracy", 0.75),
+        ("f1", 0.8),
+        ("precision", 2 / 3),
+        ("recall", 1.0),
+        ("roc_auc", 1.0),
+        ("log_loss", -(np.log(0.9) + np.log(0.4) + np.log(0.8) + np.log(0.7)) / 4),
+    ],
+)
+def test_classes(name: str, value: float) -> None:
+    assert score(METRICS[name], TRUTH, LABELS) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rmse", (1 / 3) ** 0.5),
+        ("mae", 1 / 3),
+        ("medae", 0.0),
+        ("mape", 1 / 6),
+        ("r2", 1 - 1 / (14 / 3)),
+        ("rmsle", np.log(4 / 3) / 3**0.5),
+        ("rmse_log", np.log(1.5) / 3**0.5),
+    ],
+)
+def test_numbers(name: str, value: float) -> None:
+    assert score(METRICS[name], NUMBERS, SAID) == pytest.approx(value)
+
+
+def test_a_metric_of_one_class_is_about_the_one_that_is_asked_for() -> None:
+    assert score(METRICS["recall"], TRUTH, LABELS, "no") == 0.5
+    assert score(METRICS["roc_auc"], TRUTH, LABELS, "no") == 1.0, "its own probability, not the other one"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 4))
+def test_ranking_agrees_with_scikit_learn(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    classes = tuple("abcd"[:count])
+    truth = np.array([*classes, *random.choice(classes, 30)])
+    probabilities = random.dirichlet(np.ones(count), len(truth))
+    predictions = Predictions(np.array(classes)[probabilities.argmax(1)], probabilities, classes)
+    expected = (
+        sklearn_metrics.roc_auc_score(truth == "b", probabilities[:, 1])
+        if count == 2
+        else sklearn_metrics.roc_auc_score(truth, probabilities, multi_class="ovr", average="macro")
+    )
+    assert score(METRICS["roc_auc"], truth, predictions) == pytest.approx(expected)
+    loss = sklearn_metrics.log_loss(truth, probabilities)
+    assert score(METRICS["log_loss"], truth, predictions) == pytest.approx(loss)
+
+
+def test_perfect_predictions_have_the_perfect_score() -> None:
+    sure = (TRUTH, Predictions(TRUTH, np.eye(2)[[0, 0, 1, 1]], CLASSES))
+    right = {"classification": sure, "regression": (NUMBERS, Predictions(NUMBERS)), "clustering": sure}
+    for metric in METRICS.values():
+        truth, predictions = right[metric.task]
+        assert metric.error(score(metric, truth, predictions)) == pytest.approx(0, abs=1e-9), metric.name
+
+
+def test_skill_is_the_share_of_the_dummys_error() -> None:
+    assert skill(METRICS["rmse"], 2.0, dummy=8.0) == 0.75
+    assert skill(METRICS["accuracy"], 0.9, dummy=0.8) == pytest.approx(0.5)
+    assert skill(METRICS["accuracy"], 0.7, dummy=0.8) < 0
+    assert METRICS["rmse"].better(1.0, 2.0) and METRICS["f1"].better(2.0, 1.0)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 predictions for 4 rows"):
+        score(METRICS["rmse"], np.ones(4), SAID)
+    with pytest.raises(ValueError, match="needs probabilities"):
+        score(METRICS["roc_auc"], TRUTH, Predictions(TRUTH))
+    with pytest.raises(UserError, match="no metric 'rmsel' for regression") as caught:
+        metric_of("rmsel", "regression")
+    assert "rmse" in str(caught.value)
+    with pytest.raises(UserError, match="no metric 'rmse' for classification"):
+        metric_of("rmse", "classification")
+
+
+def test_an_interval_is_as_wide_as_the_rows_are_few() -> None:
+    random = np.random.default_rng(3)
+    widths = []
+    for size in (100, 2500):
+        truth = random.choice(np.array(["a", "b"]), size)
+        said = np.where(random.random(size) < 0.8, truth, np.where(truth == "a", "b", "a"))
+        found = interval(METRICS["accuracy"], truth, Predictions(said))
+        assert 0.8 in found
+        widths.append(found.high - found.low)
+    assert widths[0] == pytest.approx(5 * widths[1], rel=0.25), "five times the rows' root"
+
+
+def test_a_difference_within_noise_holds_zero() -> None:
+    random = np.random.default_rng(5)
+    truth = random.normal(size=400)
+    close, twin, far = (Predictions(truth + random.normal(size=400) * spread) for spread in (1.0, 1.0, 2.0))
+    assert 0.0 in difference(METRICS["rmse"], truth, close, twin)
+    assert difference(METRICS["rmse"], truth, close, far).low > 0, "better is positive, also where less is better"
