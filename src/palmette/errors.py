@@ -33,6 +33,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return folded[hits[0]] if hits else None
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that was probably meant, or nothing.
+
+    >>> did_you_mean("amout", ["amount", "user_id"]), did_you_mean("x", ["amount"])
+    (" Did you mean 'amount'?", '')
+    """
+    hint = nearest(name, known)
+    return f" Did you mean {hint!r}?" if hint else ""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One mistake: where it is, what it is, and how to mend it."""

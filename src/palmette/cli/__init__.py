@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from palmette.errors import DeveloperError, InputError, MachineError, PalmetteError, UserError, nearest
+from palmette.errors import DeveloperError, InputError, MachineError, PalmetteError, UserError, did_you_mean
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -53,8 +53,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         known = self.list_commands(ctx)
         if cmd_name not in known:
-            hint = nearest(cmd_name, known)
-            raise click.UsageError(f"There is no command {cmd_name!r}.{f' Did you mean {hint!r}?' if hint else ''}")
+            raise click.UsageError(f"There is no command {cmd_name!r}.{did_you_mean(cmd_name, known)}")
         module, _, attribute = COMMANDS[cmd_name].place.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)

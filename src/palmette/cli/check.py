@@ -12,7 +12,7 @@ import click
 from palmette.cli.screen import duration, json_option, print_json, print_table
 from palmette.documents import read_text
 from palmette.engine import ConsoleHuman, Verdict, Violation, pay_unrecorded
-from palmette.errors import InputError, UserError, nearest
+from palmette.errors import InputError, UserError, did_you_mean
 from palmette.features.checks import Check, Subject, registered, run_checks
 from palmette.features.checks.entry import find_entry
 from palmette.features.definitions import definition
@@ -130,9 +130,8 @@ def choose(checks: Sequence[Check], only: Sequence[str], skip: Sequence[str]) ->
     known = [check.code for check in checks]
     for name in (*only, *skip):
         if name not in known:
-            hint = nearest(name, known)
             raise UserError(
-                f"There is no check {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
+                f"There is no check {name!r}.{did_you_mean(name, known)}",
                 f"The checks are {', '.join(known)}.",
                 code="no-such-check",
             )

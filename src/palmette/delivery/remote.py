@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from palmette.delivery.git import Git, bearer_settings, redact
 from palmette.delivery.worktree import Worktree
-from palmette.errors import DeliveryError, nearest
+from palmette.errors import DeliveryError, did_you_mean
 
 PUSH_SECONDS = 120
 _FAILURES = (
@@ -71,10 +71,8 @@ def remote_url(git: Git, remote: str) -> str:
     if found.code != 0:
         remotes = git("remote").split()
         there_are = ", ".join(remotes) or "none"
-        hint = nearest(remote, remotes)
         raise DeliveryError(
-            f"{remote!r} is no remote of {str(git.folder)!r}; it has {there_are}."
-            + (f" Did you mean {hint!r}?" if hint else ""),
+            f"{remote!r} is no remote of {str(git.folder)!r}; it has {there_are}.{did_you_mean(remote, remotes)}",
             f"Add it: git remote add {shlex.quote(remote)} URL.",
             code="unknown-remote",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from palmette.engine import events as e
@@ -15,7 +15,7 @@ from palmette.engine.setup import Setup
 from palmette.engine.state import RunState
 from palmette.engine.topology import END, STOP
 from palmette.engine.wiring import Wiring
-from palmette.errors import RunStopped, nearest
+from palmette.errors import RunStopped, did_you_mean
 
 MAX_REFUSALS = 5
 """Decisions in a row that the topology forbids, before the run is stopped."""
@@ -142,13 +142,13 @@ class Executor:
         """Why a decision is not permitted; empty when it is."""
         known = situation.topology.actors
         if decision.target and decision.target not in known:
-            return f"There is no actor {decision.target!r} to instruct.{_hint(decision.target, known)}"
+            return f"There is no actor {decision.target!r} to instruct.{did_you_mean(decision.target, known)}"
         if decision.question or decision.next == STOP or decision.next in situation.permitted:
             return ""
         if decision.next == END:
             return self._unmet(situation.state, situation.fresh) or ""
         if decision.next not in known:
-            return f"There is no actor {decision.next!r}.{_hint(decision.next, known)}"
+            return f"There is no actor {decision.next!r}.{did_you_mean(decision.next, known)}"
         if decision.next not in situation.ready:
             missing = self._wiring.missing(decision.next, situation.state.digests)
             return f"{decision.next} needs {', '.join(missing)}, which nobody has made yet."
@@ -179,8 +179,3 @@ class Executor:
         values = value if self._setup.topology.actors[name].fan_out and isinstance(value, list) else [value]
         answers = (actor.implicated(violation, self._invoker.output(name, one)) for one in values)
         return next((answer for answer in answers if answer), None)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    hint = nearest(name, known)
-    return f" Did you mean {hint!r}?" if hint else ""

@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from palmette.errors import DeveloperError, PalmetteError, UserError, nearest
+from palmette.errors import DeveloperError, PalmetteError, UserError, did_you_mean
 
 Kind = Literal["actor", "planner", "check", "track", "knowledge", "provider", "environment", "observer"]
 T = TypeVar("T", bound=Callable[..., Any])
@@ -66,9 +66,8 @@ def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
         return _import(kind, name, _entry_points(kind)[name].value, None)
     if ":" in name:
         return _import(kind, name, name, folder)
-    hint = nearest(name, names(kind))
     raise UserError(
-        f"There is no {kind} {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
+        f"There is no {kind} {name!r}.{did_you_mean(name, names(kind))}",
         f"Known are: {', '.join(names(kind)) or 'none'}; or write `package.module:Class`.",
         code=f"unknown-{kind}",
     )

@@ -17,7 +17,7 @@ from palmette.engine.journal import NAME, is_running, read_journal, unwritable
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState, fold
 from palmette.engine.topology import Topology
-from palmette.errors import RunError, nearest
+from palmette.errors import RunError, did_you_mean
 
 
 def runs_folder() -> Path:
@@ -153,12 +153,12 @@ def find_run(id: str) -> Path:
     found = [run for run in runs if run.id.startswith(id)]
     if len(found) == 1:
         return found[0].folder
-    hint, place = nearest(id, [run.id for run in runs]), f"in {str(runs_folder())!r}"
+    place = f"in {str(runs_folder())!r}"
     what = f"There is no run {id!r} {place}" if runs else f"There are no runs {place}"
     if found:
         what = f"{len(found)} runs begin with {id!r}"
     raise RunError(
-        f"{what}.{f' Did you mean {hint!r}?' if hint else ''}",
+        f"{what}.{did_you_mean(id, [run.id for run in runs])}",
         "`palmette runs` lists the runs.",
         code="unknown-run",
     )

@@ -18,7 +18,7 @@ from palmette.engine.planner import Planner
 from palmette.engine.registry import create
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
-from palmette.errors import RunError, RunStopped, nearest
+from palmette.errors import RunError, RunStopped, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -138,9 +138,8 @@ class RunResult:
     def value(self, name: str) -> Any:
         """The current value of an artefact as JSON data."""
         if name not in self.state.artefacts:
-            hint = nearest(name, self.state.artefacts)
             raise RunError(
-                f"The run has no artefact {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
+                f"The run has no artefact {name!r}.{did_you_mean(name, self.state.artefacts)}",
                 f"It has: {', '.join(sorted(self.state.artefacts)) or 'none'}.",
                 code="unknown-artefact",
             )

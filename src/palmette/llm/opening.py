@@ -10,7 +10,7 @@ from pydantic import Field
 
 from palmette.documents import Model
 from palmette.engine import Budget, Topology, create, load, names
-from palmette.errors import UserError, nearest
+from palmette.errors import UserError, did_you_mean
 from palmette.llm.answerer import Answerer
 from palmette.llm.messages import Provider, Settings
 from palmette.llm.models import Models
@@ -72,10 +72,8 @@ def check_roles(choice: ModelChoice, topology: Topology) -> None:
     known = {PLANNER, WORDS, *(load("actor", topology.use(name)).name for name in topology.actors)}
     for role in choice.models:
         if role not in known:
-            hint = nearest(role, known)
-            meant = f" Did you mean {hint!r}?" if hint else ""
             raise UserError(
-                f"A model is named for the role {role!r}, which nobody has.{meant}",
+                f"A model is named for the role {role!r}, which nobody has.{did_you_mean(role, known)}",
                 f"The roles are: {', '.join(sorted(known))}.",
                 code="unknown-role",
             )

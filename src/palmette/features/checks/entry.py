@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from palmette.errors import UserError, nearest
+from palmette.errors import UserError, did_you_mean
 from palmette.features.harness.binding import bind
 
 NAMES = ("build", "build_features", "compute", "compute_features", "transform", "create_features", "features")
@@ -29,9 +29,8 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
         ) from error
     if name is not None:
         if name not in functions:
-            hint = nearest(name, functions)
             raise UserError(
-                f"{file} has no function {name!r}.{f' Did you mean {hint!r}?' if hint else ''}",
+                f"{file} has no function {name!r}.{did_you_mean(name, functions)}",
                 f"It has {_listed(functions)}.",
                 code="no-entry",
             )
