@@ -9,6 +9,7 @@ from palmette.features.spec.aggregates import dtype_fault
 from palmette.features.spec.expressions import check
 from palmette.features.spec.features import FeatureResolver, ResolvedFeature
 from palmette.features.spec.nullness import never_null
+from palmette.features.spec.oversights import oversights
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF
@@ -79,6 +80,8 @@ class Derivations:
         later = {name for name in feature.inputs if name in by_name and name not in self.columns}
         checked = check(text, self.columns.types, known=self.columns.broken | later)
         self.scope.findings.in_expression(checked.faults, field)
+        if checked.tree is not None:
+            self.scope.findings.in_expression(oversights(checked.tree, self.columns.values), field)
         reason = (
             dtype_fault(feature.view.dtype, checked.type) if checked.type is not None and not checked.faults else None
         )

@@ -11,7 +11,8 @@ from palmette.features.spec.values import Duration, Name, TypeName
 
 TableKind = Literal["event", "snapshot", "scd2", "dimension"]
 """event: one row a happening, at `event_time`. snapshot: the state of a key as of `event_time`; the newest row of a key
-before the cut-off counts. scd2: the state of a key in [valid_from, valid_to). dimension: the current state, no time."""
+before the cut-off counts. scd2: the state of a key after valid_from and up to valid_to. dimension: the current state,
+without a time."""
 
 
 class Column(Model):

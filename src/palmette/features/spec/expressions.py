@@ -103,7 +103,6 @@ _EXPRESSIONS = (
     exp.WithinGroup,
     exp.IgnoreNulls,
     exp.RespectNulls,
-    exp.Star,
     exp.Any,
     exp.Interval,
 )
@@ -122,6 +121,10 @@ def parse(text: str) -> ParsedExpression:
         tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
     except (SqlglotError, RecursionError) as error:
         raise ExpressionError(_syntax_fault(text, error)) from None
+    if _unclosed(text):
+        raise ExpressionError(
+            Fault("bad-expression", f"{_cut(text)!r} has a bracket that is not closed.", "Close it.", text)
+        )
     if isinstance(tree, exp.Alias):
         raise ExpressionError(
             Fault(
@@ -350,6 +353,12 @@ def _syntax_fault(text: str, error: Exception) -> Fault:
     return Fault(
         "bad-expression", f"{_cut(text)!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text
     )
+
+
+def _unclosed(text: str) -> bool:
+    """Whether a bracket is left open: not everything that reads SQL says so."""
+    kinds = [token.token_type.name for token in _Dialect().tokenize(text)]
+    return kinds.count("L_PAREN") != kinds.count("R_PAREN")
 
 
 def _cut(text: str) -> str:

@@ -65,6 +65,8 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
             )
         elif kind is not None:
             walk.put(name, kind, there.origins_of([column]) | used, path)
+            if column in there.values:
+                walk.columns.values[name] = there.values[column]
         else:
             walk.columns.broken.add(name)
 

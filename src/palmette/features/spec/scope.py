@@ -11,6 +11,7 @@ from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.expressions import Checked, check
 from palmette.features.spec.findings import Findings
 from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.oversights import oversights
 from palmette.features.spec.values import SparkType
 
 Origins = frozenset[str]
@@ -27,16 +28,20 @@ class Columns:
     origins: dict[str, Origins]
     broken: set[str] = field(default_factory=set)
     """Columns whose definition has a mistake that was reported already."""
+    values: dict[str, tuple[str | int | bool, ...]] = field(default_factory=dict)
+    """Closed sets of values, of the columns that have one."""
 
     @classmethod
     def of_table(cls, table: Table) -> Columns:
         return cls(
             {column.name: column.type.parsed for column in table.columns},
             {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns},
+            values={column.name: column.values for column in table.columns if column.values},
         )
 
     def put(self, name: str, kind: SparkType | None, origins: Origins) -> None:
-        """Adds or replaces a column; one without a type is broken."""
+        """Adds or replaces a column, whose values may be any; one without a type is broken."""
+        self.values.pop(name, None)
         if kind is None:
             self.broken.add(name)
             return
@@ -114,6 +119,8 @@ class Scope:
         """An expression held against the columns; its mistakes are reported."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)
         self.findings.in_expression(checked.faults, field)
+        if checked.tree is not None:
+            self.findings.in_expression(oversights(checked.tree, columns.values), field)
         return checked
 
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import Source
 from palmette.features.spec.fsc_steps import (
-    CategoriseStep,
-    ComputeStep,
-    ConvertStep,
-    ExtractStep,
     GapStep,
     JoinStep,
     PreviousStep,
-    ReplaceStep,
     SessionStep,
     Step,
 )
-from palmette.features.spec.joins import pairs
 from palmette.features.spec.scope import Columns, Origins, Scope
 from palmette.features.spec.steps import StepWalk
 from palmette.features.spec.view import ViewSource
@@ -37,8 +30,11 @@ class ResolvedSource:
     """Columns that order the rows uniquely; None when none are known."""
     tables: frozenset[str]
     """Registry tables that it reads."""
-    values: Mapping[str, tuple[str | int | bool, ...]]
-    """Closed sets of values, of the columns that have one after the steps."""
+
+    @property
+    def values(self) -> Mapping[str, tuple[str | int | bool, ...]]:
+        """Closed sets of values, of the columns that have one after the steps."""
+        return self.columns.values
 
 
 class Sources:
@@ -113,7 +109,6 @@ class Sources:
             walk.rows,
             walk.order,
             frozenset(walk.tables),
-            closed_values(source, table, self.scope.registry),
         )
 
     def _late_by(self, source: Source, field: str) -> tuple[str, ...] | None:
@@ -144,34 +139,6 @@ class Sources:
                 )
             shared = shared or by
         return shared
-
-
-def closed_values(source: Source, table: Table, registry: Registry) -> dict[str, tuple[str | int | bool, ...]]:
-    """The columns that can only have certain values, after the steps."""
-    values = {column.name: column.values for column in table.columns if column.values}
-    for step in source.steps:
-        match step:
-            case CategoriseStep():
-                cases = step.categorise
-                found = [case.then for case in cases.cases] or list(cases.labels)
-                found += [cases.otherwise] if cases.otherwise is not None else []
-                values[cases.column] = tuple(value for value in dict.fromkeys(found) if not isinstance(value, float))
-            case JoinStep():
-                other = registry.table(step.join.table)
-                for name, there in pairs(step.join.columns).items():
-                    column = other.column(there) if other else None
-                    if column is not None and column.values:
-                        values[name] = column.values
-            case ComputeStep():
-                for name in step.compute:
-                    values.pop(name, None)
-            case ReplaceStep():
-                values.pop(step.replace.column, None)
-            case ConvertStep():
-                values.pop(step.convert.column, None)
-            case ExtractStep():
-                values.pop(step.extract.column, None)
-    return values
 
 
 def _by(step: Step) -> tuple[str, ...] | None:

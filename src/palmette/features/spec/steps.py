@@ -24,6 +24,7 @@ from palmette.features.spec.fsc_steps import (
 )
 from palmette.features.spec.joins import apply_join
 from palmette.features.spec.literals import from_key, literal_type, to_python
+from palmette.features.spec.oversights import pattern_error
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
 from palmette.features.spec.type_rules import castable
@@ -141,7 +142,17 @@ class StepWalk:
                 name,
             )
             return
+        closed = self.columns.values.get(name, ())
         for old, new in step.replace.values.items():
+            if closed and from_key(old, kind) not in closed:
+                self.report(
+                    "unknown-value",
+                    f"{old!r} is not among the values of {name!r}.",
+                    f"Its values are {', '.join(map(str, closed))}.",
+                    f"{field}.replace.values",
+                    old,
+                    [str(one) for one in closed],
+                )
             for value in (from_key(old, kind), new):
                 try:
                     to_python(value, kind, self.scope.zone)
@@ -217,6 +228,8 @@ class StepWalk:
                 path,
             )
         self.put(categorise.column, kind, used, f"{path}.column")
+        found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
+        self.columns.values[categorise.column] = tuple(value for value in found if not isinstance(value, float))
 
     def _buckets(self, categorise: Categorise, path: str) -> None:
         assert categorise.of is not None
@@ -247,6 +260,7 @@ class StepWalk:
                 categorise.otherwise,
             )
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
+        self.columns.values[categorise.column] = labels
 
     def _extract(self, step: ExtractStep, field: str) -> None:
         extract, path = step.extract, f"{field}.extract"
@@ -303,19 +317,15 @@ class StepWalk:
             self._pattern(extract.regex.pattern, extract.regex.group, f"{path}.regex")
 
     def _pattern(self, pattern: str, group: int, path: str) -> None:
+        reason = pattern_error(pattern)
+        if reason is not None:
+            message = f"{pattern!r} is not a regular expression: {reason}."
+            self.report("bad-pattern", message, "Mend it.", f"{path}.pattern", pattern)
+            return
         try:
             groups = re.compile(pattern).groups
-        except re.error as error:
-            # Java knows more than Python does; what both refuse is refused.
-            if any(word in str(error) for word in ("unterminated", "unbalanced", "nothing to repeat", "missing )")):
-                self.report(
-                    "bad-pattern",
-                    f"{pattern!r} is not a regular expression: {error}.",
-                    "Mend it.",
-                    f"{path}.pattern",
-                    pattern,
-                )
-            return
+        except re.error:
+            return  # Java knows more than Python does
         if not 0 <= group <= groups:
             self.report(
                 "out-of-range",
