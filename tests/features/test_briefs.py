@@ -13,18 +13,9 @@ from palmette.features.spec.resolve import load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, Section
-from palmette.llm.tokens import estimate_tokens
 
 OFFERS = Path(__file__).parents[2] / "examples" / "offers"
 TEAM = Checkout(OFFERS / "repository")
-README = """# jobs
-
-How to install it.
-
-## Scripts
-
-- Every script defines `load(spark)`.
-"""
 
 
 def whole(section: Section) -> str:
@@ -45,7 +36,10 @@ def test_every_feature_column_and_edge_is_said(user_offers: Callable[..., View])
 
 
 @pytest.mark.parametrize(("spec", "said", "unsaid"), [
-    ("offer_daily", "end of the partition's day|`share`", "midnight|per user_id|`mode`|scd2"),
+    ("offer_daily",
+     "ends the partition's day|`share`|one for every offer_id that has a row that counts in interactions in [T - 7d, T)"
+     " or in redemptions in [T - 28d, T);",
+     "midnight in|per user_id|`mode`|scd2"),
     ("decision_point_in_time",
      "exactly those of decisions|Europe/Lisbon|scd2 row|visible at T only, per user_id|of redeemed_at, redemption_id",
      "midnight|`mode`"),
@@ -77,12 +71,8 @@ def test_values_of_personal_columns_are_not_shown(user_offers: Callable[..., Vie
     assert "country string, personal data" in shown and "FR" not in shown
 
 
-def test_of_a_readme_the_conventions_come_first_and_the_rest_is_bounded(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text(README + "## Other\n" + "words\n" * 9000, encoding="utf-8")
-    shown = briefs.readme(Checkout(tmp_path), "README.md")
-    assert shown.items[0] == "## Scripts\n\n- Every script defines `load(spark)`."
-    assert sum(map(estimate_tokens, shown.items)) < briefs.README_TOKENS + 100 and "lines more]" in shown.items[-1]
-    assert briefs.readme(Checkout(tmp_path), "NONE.md").items == ()
+def test_without_a_readme_there_is_nothing_to_show(tmp_path: Path) -> None:
+    assert briefs.readme(Checkout(tmp_path), "NONE.md", "scripts").items == ()
 
 
 def test_the_neighbour_is_another_view_that_is_like_it(run_spec: Run) -> None:
@@ -91,6 +81,8 @@ def test_the_neighbour_is_another_view_that_is_like_it(run_spec: Run) -> None:
     script, test = briefs.neighbour(TEAM, view), briefs.neighbour_test(TEAM, view, conventions)
     assert "def build_features(" in whole(script) and "def test_" not in whole(script)
     assert "def test_" in whole(test)
+    outline = whole(briefs.neighbour(TEAM, view, outlined=True))
+    assert '"""One row per offer, redeemed or not."""\n    ...\n\n\ndef ' in outline and "groupBy" not in outline
     own = briefs.neighbour(TEAM, view_of("user_offer_redemptions"))
     assert view.name not in whole(own)
 

@@ -10,7 +10,7 @@ from canned import Canned, Writer, code, models
 from palmette.engine import Budget, RunResult, Setup, Topology, resume_run, run_topology
 from palmette.engine.topology import Node
 from palmette.errors import ModelError
-from palmette.llm import OFFLINE, Reply
+from palmette.llm import NEEDED, OFFLINE, Reply, section
 from palmette.llm.agent import shown
 from palmette.planners.offline import OfflinePlanner
 
@@ -58,7 +58,7 @@ def test_the_same_wrong_answer_again_is_handed_to_the_planner(tmp_path: Path) ->
 
 
 def test_a_model_that_hands_over_is_believed(tmp_path: Path) -> None:
-    provider = Canned(['{"reason": "The word is missing.", "fix": "TERMINATE"}'])
+    provider = Canned(['{"terminate": "The word is missing."}'])
     result = run_topology(setup(provider), tmp_path)
     assert result.status == "stopped" and "The word is missing." in result.reason
 
@@ -118,6 +118,17 @@ def test_a_call_that_could_lead_beyond_the_budget_is_not_made(tmp_path: Path, bu
     assert not provider.prompts
     again = run_topology(setup(provider, budget=budget, max_tokens=50), tmp_path / "again")
     assert again.status == "finished"
+
+
+def test_a_prompt_that_does_not_fit_is_the_planners_to_judge_and_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Writer, "brief", lambda *_: (section("word", "long " * 1000, rank=NEEDED),))
+    provider = Canned([GOOD])
+    result = run_topology(setup(provider, prompt_tokens=2000), tmp_path)
+    assert result.status == "stopped" and not provider.prompts
+    (violation,) = result.state.actor("writer").failure.violations
+    assert violation.code == "prompt-too-long" and "with 'word'. Raise `prompt_tokens`." in violation.message
 
 
 def test_an_output_is_shown_as_its_files() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from palmette.documents import Model
 from palmette.llm import Answer, BadAnswer, Python, Reply, Yaml, describe, fenced, read_answer
 from palmette.llm.blocks import split_blocks
+from palmette.llm.visible import visible
 
 
 class Case(Model):
@@ -64,17 +65,26 @@ def test_what_is_wrong_is_said_precisely(old: str, new: str, code: str, said: st
     assert isinstance(found, BadAnswer) and found.code == code and said in found.message
 
 
-def test_whoever_hands_over_need_not_give_the_rest() -> None:
-    found = read('{"reason": "No.", "fix": " TERMINATE "}')
+@pytest.mark.parametrize(
+    "said", ['{"terminate": " No. "}', '{"terminate": "No.", "cases": []}', '{"reason": "No.", "fix": " TERMINATE "}']
+)
+def test_whoever_hands_over_need_not_give_the_rest(said: str) -> None:
+    found = read(said)
     assert isinstance(found, Answer) and found.hands_over and found.reason == "No."
 
 
+@pytest.mark.parametrize("nothing", ['""', '" "', "null"])
+def test_an_answer_that_has_no_reason_to_hand_over_is_an_answer(nothing: str) -> None:
+    found = read(WHOLE.replace('"kind": "b"', f'"kind": "b", "fix": null, "terminate": {nothing}'))
+    assert isinstance(found, Two) and not found.hands_over
+
+
 def test_the_contract_names_every_field_and_its_form() -> None:
-    text = describe(Two)
-    assert '"cases" (list of Case): The cases.' in text
-    assert '- Case: object with "name" (text), "rows" (list of integer, may be left out)' in text
-    assert '"kind" (one of "a", "b", may be left out)' in text
+    text = describe(Two, "An example.")
+    assert '"cases" (list of Case): The cases.' in text and '"kind" (one of "a", "b"?)' in text
     assert "```python script" in text and "```yaml config (may be left out)" in text
+    assert text.index("The cases.") < text.index('"terminate"') < text.index("An example.") < text.index("- Case")
+    assert text.endswith('- Case: "name" (text); "rows" (list of integer?)')
 
 
 @given(st.text())
@@ -93,7 +103,7 @@ LINES = st.text(st.characters(blacklist_categories=("Cs", "Cc")) | st.sampled_fr
 @given(text=LINES, language=st.sampled_from(["", "python", "yaml"]))
 def test_what_is_fenced_comes_back_whole_and_cannot_get_out(text: str, language: str) -> None:
     (block,) = split_blocks(f"before\n{fenced(text, language)}\nafter\n").blocks
-    assert block.text.splitlines() == (text.rstrip("\n").splitlines() or [""]) and block.closed
+    assert block.text.splitlines() == (visible(text).rstrip("\n").splitlines() or [""]) and block.closed
 
 
 @given(st.text(st.characters(blacklist_categories=("Cs",))), st.text("abc .\n", max_size=50))

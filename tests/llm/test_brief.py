@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette.errors import DeveloperError, UserError
-from palmette.llm import NEEDED, Section, pack, section
+from palmette.errors import DeveloperError
+from palmette.llm import NEEDED, AnswerError, Section, pack, section
 from palmette.llm.blocks import split_blocks
 from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
@@ -51,7 +51,7 @@ def test_what_matters_most_is_packed_first() -> None:
 
 
 def test_what_is_needed_is_never_cut() -> None:
-    with pytest.raises(UserError, match="prompt_tokens"):
+    with pytest.raises(AnswerError, match="234 tokens more than there is room for, with 'view'"):
         pack([section("view", "x" * 1000, rank=NEEDED)], 100)
 
 
@@ -59,13 +59,14 @@ def test_nothing_is_said_to_be_nothing() -> None:
     assert pack([section("utilities", " ")], 100)["utilities"].text == "(none)"
 
 
-HEAD = "---\ntask: t\ninputs: [a]\nanswer: A\n---\n# System\n\nSay.\n\n# User\n\n{{a}}\n"
+HEAD = "---\ntask: t\ninputs: [a]\nanswer: A\n---\n# System\n\nSay.\n\n# Example\n\nSaid.\n\n# User\n\n{{a}}\n"
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("# User\n", ""),
+        ("# Example\n", ""),
         ("---\ntask", "task"),
         ("{{a}}", "{{b}}"),
         ("{{a}}", ""),

@@ -5,22 +5,24 @@ Nothing in them differs from machine to machine, so that equal runs give equal p
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from palmette.features.artefacts import Conventions, Request
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame_json import encode
+from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
-from palmette.features.repository.readme import read_readme
+from palmette.features.repository.excerpt import Stage, excerpt
 from palmette.features.spec.dfr import Column, Table
 from palmette.features.spec.fsc import Aggregate, AggregateFunction
+from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 from palmette.llm import NEEDED, Section, section
 from palmette.llm.tokens import estimate_tokens
 
-README_TOKENS = 2500
-"""Of a README; its conventions come first."""
+README_TOKENS: Mapping[Stage, int] = {"config": 600, "utilities": 600, "scripts": 1500, "tests": 1000}
+"""Of a README, for each stage."""
 NEIGHBOUR_TOKENS = 2500
 """Of a neighbouring file; a longer one is cut."""
 
@@ -30,12 +32,9 @@ def specification(request: Request) -> Section:
     return section("specification", request.fsc.text, rank=NEEDED, language="yaml")
 
 
-def readme(checkout: Checkout, path: str) -> Section:
-    """The team's README, the parts that state conventions first; `path` as the run file names it."""
-    parts = _parts(checkout.text(path))
-    stated = [part for part in parts if read_readme(part) != read_readme("")]
-    ordered = [*stated, *(part for part in parts if part not in stated)]
-    return section("readme", *_within(ordered, README_TOKENS), rank=1, language="markdown")
+def readme(checkout: Checkout, path: str, stage: Stage) -> Section:
+    """What the team's README says that matters for the stage; `path` as the run file names it."""
+    return section("readme", excerpt(checkout.text(path), stage, README_TOKENS[stage]), rank=1, language="markdown")
 
 
 def registry(tables: Iterable[Table], used: Collection[str] | None = None, *, paths: bool = False) -> Section:
@@ -68,10 +67,15 @@ def meaning(view: View) -> Section:
     return section("meaning", *blocks, rank=NEEDED)
 
 
-def neighbour(checkout: Checkout, view: View) -> Section:
-    """A feature script of the team, of another view: the one that has most of the view's tables, the shortest first."""
+def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Section:
+    """A feature script of the team, of another view: the one that has most of the view's tables, the shortest first.
+
+    Args:
+        outlined: Whether its functions are shown without what they do.
+    """
     found = _nearest(checkout, view)
-    return section("neighbour", _cut(found.module.text) if found else "", rank=3, language="python")
+    text = _cut(_outline(found.module.text) if outlined else found.module.text) if found else ""
+    return section("neighbour", text, rank=3, language="python")
 
 
 def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> Section:
@@ -82,20 +86,6 @@ def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> 
     return section("neighbour", *map(_cut, texts[:1]), rank=3, language="python")
 
 
-def _parts(text: str) -> list[str]:
-    """A Markdown text, one part a heading."""
-    return [part for part in re.split(r"^(?=#{1,6} )", text, flags=re.MULTILINE) if part.strip()]
-
-
-def _within(items: Sequence[str], tokens: int) -> Iterator[str]:
-    """The first items that fit; the first that does not is cut."""
-    for item in items:
-        yield _cut(item, tokens)
-        tokens -= estimate_tokens(item)
-        if tokens <= 0:
-            return
-
-
 def _cut(text: str, tokens: int = NEIGHBOUR_TOKENS) -> str:
     """The first lines of a text, with a note where some are missing."""
     lines = text.splitlines()
@@ -103,6 +93,18 @@ def _cut(text: str, tokens: int = NEIGHBOUR_TOKENS) -> str:
         lines = lines[: len(lines) * 3 // 4]
     left = len(text.splitlines()) - len(lines)
     return "\n".join([*lines, *([f"[... {left} lines more]"] if left else [])])
+
+
+def _outline(text: str) -> str:
+    """A module whose functions have a docstring and `...`."""
+    lines = text.splitlines()
+    for node in reversed(ast.parse(text).body):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
+        if first.lineno > node.lineno:
+            lines[first.lineno - 1 : node.end_lineno] = [f"{' ' * first.col_offset}..."]
+    return "\n".join(lines)
 
 
 def _nearest(checkout: Checkout, view: View) -> Neighbour | None:
@@ -162,18 +164,25 @@ def _rows(view: View) -> Iterator[str]:
         where = f" where {view.spine.where}" if view.spine.where else ""
         yield f"exactly those of {view.spine.table}{where}, repeated and null keys too; grain: {grain}"
     else:
+        windows = ((source, longest(view, source)) for source in view.sources)
+        places = [f"{one.name} {_reach(window)}" for one, window in windows if window is not None]
         yield (
-            f"one for every combination of {grain}, none of them null, that a visible row of an event source grouped "
-            "by all of them has within the longest window that a feature takes from that source (before the features' "
-            "own conditions)"
+            f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}; any "
+            "such row will do, whether or not a feature's own condition holds for it. A null key makes no row."
         )
     yield {
-        "run": f"cut-off T: one instant for all rows, the argument; it is the column `{AS_OF}`",
-        "spine": f"cut-off T: each row's own, `{view.spine.cutoff if view.spine else ''}`; it is the column `{AS_OF}`",
-        "partition": f"cut-off T: the end of the partition's day, the argument; it is the column `{AS_OF}`",
+        "run": f"cut-off T: one instant for all rows, given to the script; it is the column `{AS_OF}`",
+        "spine": f"cut-off T: each row's own, `{view.spine.cutoff if view.spine else ''}`; it is the column `{AS_OF}`; "
+        "the script is given none",
+        "partition": f"cut-off T: the midnight (in {view.zone}) that ends the partition's day, given to the script; it "
+        f"is the column `{AS_OF}`",
     }[view.cutoff]
     if view.partition:
         yield f"`{view.partition}`: the calendar day (in {view.zone}) of the last instant before T"
+
+
+def _reach(window: Window) -> str:
+    return "at any time before T" if window == Window.ALL else f"in [T - {window}, T)"
 
 
 def _source(source: ViewSource) -> str:

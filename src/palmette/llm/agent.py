@@ -44,7 +44,11 @@ class Agent(BaseActor):
         raise NotImplementedError
 
     def brief(self, input: Any, context: Context) -> tuple[Section, ...]:
-        """What a model is shown: a section for every input that the prompt file names."""
+        """What a model is shown: a section for every input that the prompt file names.
+
+        Raises:
+            AnswerError: there is nothing to ask, for the reason that its violations give; no call is paid for that.
+        """
         raise NotImplementedError
 
     def read(self, answer: Any, input: Any, context: Context) -> Attempt[Any]:
@@ -66,17 +70,21 @@ class Agent(BaseActor):
         try:
             answer = self.model.ask(self.render(input, context), self.Answer, context.pay)
         except AnswerError as error:
-            return Attempt(None, error.message, TERMINATE, (error.violation,))
+            return Attempt(None, error.message, TERMINATE, error.violations)
         if answer.hands_over:
             return Attempt(None, answer.reason, TERMINATE)
         return self.read(answer, input, context)
 
     @final
     def render(self, input: Any, context: Context) -> Prompt:
-        """What the model is sent."""
+        """What the model is sent.
+
+        Raises:
+            AnswerError: the brief refuses, or what it needs does not fit into a prompt.
+        """
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
-        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': answers.describe(self.Answer)})}"
+        system = file.instructions(self.Answer)
         past = self._past(context)
         taken = sum(estimate_tokens(text) for text in (system, file.user, *past))
         # Folders differ from run to run; an equal prompt is answered from the journal, or from a recording.

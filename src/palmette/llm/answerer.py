@@ -24,12 +24,17 @@ RE_ASKS = 2
 A = TypeVar("A", bound=Answer)
 
 
+@dataclass
 class AnswerError(ModelError):
-    """The model answered, again and again, what cannot be used."""
+    """There is no answer to a task: the model's cannot be used, or there was nothing that it could be asked."""
 
-    @property
-    def violation(self) -> Violation:
-        return Violation(code=self.code, message=self.message, subject="answer")
+    violations: tuple[Violation, ...] = field(default=(), kw_only=True)
+    """What the planner is told; the message when it is left out."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        told = f"{self.message} {self.remedy}".strip()
+        self.violations = self.violations or (Violation(code=self.code, message=told, subject="answer"),)
 
 
 @dataclass(frozen=True)

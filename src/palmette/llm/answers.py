@@ -39,13 +39,25 @@ class Answer(Model):
     """What a language model gives for a task; its fields are the contract that the model is shown."""
 
     reason: str = Field(default="")
-    """Why the last attempt failed, or what the answer rests on; one or two sentences."""
+    """What the answer rests on, or why the last attempt failed; one sentence."""
     fix: str = Field(default="")
-    """On a repeated attempt, what is changed and why that helps; TERMINATE to hand the task back."""
+    """On a repeated attempt: what is changed, and why that helps."""
+    terminate: str = Field(default="")
+    """In place of everything else, to hand the task back: what is wrong, and whose it is."""
 
     @property
     def hands_over(self) -> bool:
         return self.fix.strip() == TERMINATE
+
+    @classmethod
+    def handing_over(cls, data: dict[str, Any]) -> Answer | None:
+        """The bare answer that hands the task over, where `data` says so: by `terminate`, or by a fix of TERMINATE."""
+        why = data.get("terminate")
+        if isinstance(why, str) and why.strip():
+            return Answer(reason=why.strip(), fix=TERMINATE)
+        if str(data.get("fix", "")).strip() == TERMINATE:
+            return Answer(reason=str(data.get("reason", "")), fix=TERMINATE)
+        return None
 
 
 class BadAnswer(NamedTuple):
@@ -92,37 +104,66 @@ def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:
     found = _object(split, answer)
     if isinstance(found, BadAnswer):
         return found
-    if str(found.get("fix", "")).strip() == TERMINATE:
-        return Answer(reason=str(found.get("reason", "")), fix=TERMINATE)
+    if (bare := Answer.handing_over(found)) is not None:
+        return bare
     code = _code(split, answer, found)
     return code if isinstance(code, BadAnswer) else _typed(answer, found | code)
 
 
-def describe(answer: type[Answer]) -> str:
-    """How to answer, for the model: every field with its type and meaning, and the form of the whole."""
+def describe(answer: type[Answer], example: str = "") -> str:
+    """How to answer, for the model: the form of the whole, every field, an example, and the types of fields last."""
     code = code_fields(answer)
     schema = answer.model_json_schema()
     properties = {name: part for name, part in schema.pop("properties").items() if name not in code}
+    own = [name for name in properties if name not in Answer.model_fields]
     needed = [name for name in schema.get("required", []) if name not in code]
-    lines = ["Give one JSON object in a ```json block, with these fields:", ""]
-    for name, part in properties.items():
+    lines = []
+    for name in [*own, *(name for name in properties if name not in own)]:
         meaning = " ".join((answer.model_fields[name].description or "").split())
-        lines.append(f'- "{name}" ({_type(part)}{"" if name in needed else ", may be left out"}): {meaning}')
-    if definitions := schema.get("$defs"):
-        lines += ["", "where", ""] + [f"- {name}: {_type(part, name)}" for name, part in definitions.items()]
+        lines.append(f'- "{name}" ({_type(properties[name])}{"" if name in needed else "?"}): {meaning}')
+    first = "Give one JSON object in a ```json block"
+    first = first if needed or not code else "A JSON object in a ```json block may come first"
+    parts = [f"{first}. A ? marks what may be left out:", "\n".join(lines)]
     for name, language in code.items():
         meaning = " ".join((answer.model_fields[name].description or "").split())
         optional = "" if answer.model_fields[name].is_required() else " (may be left out)"
-        lines += ["", f"Then one block that begins with the line ```{language} {name}{optional}: {meaning}"]
+        parts.append(f"Give one block that begins with the line ```{language} {name}{optional}: {meaning}")
     if code:
-        lines += ["", "Code goes into its block only, whole, never into the JSON object, and nothing is elided in it."]
-    return "\n".join(lines)
+        parts.append("Code goes into its block only, whole, never into the JSON object, and nothing is elided in it.")
+    parts += [f"For example:\n\n{example}"] if example else []
+    if definitions := schema.get("$defs"):
+        named = [f"- {name}: {_type(definitions[name], name)}" for name in _in_order(properties, definitions)]
+        parts += ["Types:\n\n" + "\n".join(named)] if named else []
+    return "\n\n".join(parts)
+
+
+def _in_order(properties: dict[str, Any], definitions: dict[str, Any]) -> list[str]:
+    """The types that are shown by name, those that a reader meets first before those inside them."""
+    found: list[str] = []
+    level: Any = list(properties.values())
+    while level:
+        names = [name for name in dict.fromkeys(_references(level)) if name not in found]
+        found += names
+        level = [definitions[name] for name in names]
+    return [name for name in found if "enum" not in definitions[name]]
+
+
+def _references(value: Any) -> Iterator[str]:
+    """Names of the types in a part of a JSON Schema, in its order."""
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield str(value["$ref"]).rpartition("/")[2]
+        yield from _references(list(value.values()))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
 
 
 def _object(split: Split, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
     """The JSON object of the answer; an empty one where there is none and none is needed."""
     code = code_fields(answer)
     expected = set(answer.model_fields)
+    own = {name for name, info in answer.model_fields.items() if info.is_required()}
     blocks = [b for b in split.blocks if b.language == "json" or (not b.language and b.text.lstrip().startswith("{"))]
     broken = ""
     found: list[dict[str, Any]] = []
@@ -134,7 +175,8 @@ def _object(split: Split, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
     if len(unique) > 1:
         return BadAnswer("answer-ambiguous", f"There are {len(unique)} JSON objects. Give exactly one.")
     if unique:
-        return {name: value for name, value in unique[0].items() if name in expected}
+        # What may be left out may as well be null.
+        return {name: value for name, value in unique[0].items() if name in (expected if value is not None else own)}
     needed = [n for n, info in answer.model_fields.items() if info.is_required() and n not in code]
     if blocks and broken:
         return BadAnswer("answer-not-json", f"The JSON block is not JSON: {broken}. Give the whole answer again.")
@@ -259,7 +301,7 @@ def _typed(answer: type[A], values: dict[str, Any]) -> A | BadAnswer:
 
 
 def _type(part: dict[str, Any], name: str = "") -> str:
-    """A JSON Schema type in words."""
+    """A JSON Schema type in words; null is not named, because what may be null may be left out."""
     if "enum" in part:
         return "one of " + ", ".join(json.dumps(value) for value in part["enum"])
     if "const" in part:
@@ -268,26 +310,27 @@ def _type(part: dict[str, Any], name: str = "") -> str:
         return str(part["$ref"]).rpartition("/")[2]
     for key in ("anyOf", "oneOf"):
         if key in part:
-            return " or ".join(dict.fromkeys(_type(option) for option in part[key]))
+            found = [one for one in dict.fromkeys(_type(option) for option in part[key]) if one != "null"]
+            return "text, number or boolean" if {"text", "integer", "boolean"} <= set(found) else " or ".join(found)
     match part.get("type"):
         case "array":
             return f"list of {_type(part.get('items') or {})}"
         case "object" if "properties" in part and name:
-            return "object with " + ", ".join(_fields(part))
+            return "; ".join(_fields(part))
         case "object":
             return "object"
         case "string":
             return "text"
-        case "null":
-            return "null"
         case other:
             return str(other or "anything")
 
 
 def _fields(part: dict[str, Any]) -> Iterator[str]:
     for name, field in part["properties"].items():
-        optional = "" if name in part.get("required", []) else ", may be left out"
-        meaning = " ".join(str(field.get("description", "")).split())
+        default = field.get("default")
+        told = f", else {json.dumps(default)}" if default and isinstance(default, str | int) else ""
+        optional = "" if name in part.get("required", []) else f"?{told}"
+        meaning = " ".join(str(field.get("description", "")).split()).rstrip(".")
         yield f'"{name}" ({_type(field)}{optional}){": " + meaning if meaning else ""}'
 
 

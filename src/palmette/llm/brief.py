@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from palmette.documents import Model
-from palmette.errors import UserError
+from palmette.llm.answerer import AnswerError
 from palmette.llm.tokens import estimate_tokens
 from palmette.llm.visible import visible
 
@@ -50,7 +50,7 @@ def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
     """The sections, quoted, in at most this many tokens (a fence and a note aside).
 
     Raises:
-        UserError: what is needed does not fit.
+        AnswerError: what is needed does not fit.
     """
     sections = list(sections)
     room, kept = tokens, dict[str, Packed]()
@@ -58,8 +58,8 @@ def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
         chosen = list(one.items) if one.rank == NEEDED else _fitting(one.items, room)
         room -= sum(estimate_tokens(text) for text in chosen)
         if room < 0:
-            raise UserError(
-                f"What the prompt must show takes more than its {tokens} tokens, with {one.name!r}.",
+            raise AnswerError(
+                f"What the prompt must show takes {-room} tokens more than there is room for, with {one.name!r}.",
                 "Raise `prompt_tokens`.",
                 code="prompt-too-long",
             )

@@ -8,11 +8,15 @@
     # System
     What the model is, and what a good answer is. No variables: it is the same in every call.
 
+    # Example
+    The shortest whole answer.
+
     # User
     The view: {{view}}
     The template: {{template}}
 
-Variables are strict: each input stands in the user part, and nothing else does.
+Variables are strict: each input stands in the user part, and nothing else does. The example is shown with the form of
+the answer, after the system part.
 """
 
 from __future__ import annotations
@@ -24,8 +28,12 @@ from pathlib import Path
 
 from palmette.documents import Model, parse_document, read_text
 from palmette.errors import DeveloperError
+from palmette.llm.answers import Answer, describe
 
-_FILE = re.compile(r"\A---\n(?P<front>.*?)\n---\n+# System\n+(?P<system>.*?)\n+# User\n+(?P<user>.*)\Z", re.DOTALL)
+_FILE = re.compile(
+    r"\A---\n(?P<front>.*?)\n---\n+# System\n+(?P<system>.*?)\n+# Example\n+(?P<example>.*?)\n+# User\n+(?P<user>.*)\Z",
+    re.DOTALL,
+)
 _VARIABLE = re.compile(r"\{\{ *([a-z_]+) *\}\}")
 
 
@@ -46,7 +54,12 @@ class PromptFile(Model):
     path: str
     front: Front
     system: str
+    example: str
     user: str
+
+    def instructions(self, answer: type[Answer]) -> str:
+        """The system part, with the rules of answering and the form of the answer."""
+        return f"{self.system}\n\n{fill(shared('rules'), {'contract': describe(answer, self.example)})}"
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The user part with its variables filled; every input, and nothing else, must be given."""
@@ -64,12 +77,13 @@ def load_prompt(path: Path) -> PromptFile:
     text = read_text(path).replace("\r\n", "\n")
     match = _FILE.match(text)
     if match is None:
-        raise _broken(str(path), "It needs a front matter between `---` lines, then `# System`, then `# User`.")
+        raise _broken(str(path), "It needs a front matter between `---` lines, then `# System`, `# Example`, `# User`.")
     front = parse_document(match["front"], Front, str(path))
     _agree(str(path), "in the user part", set(_VARIABLE.findall(match["user"])), set(front.inputs))
     if found := _VARIABLE.findall(match["system"]):
         raise _broken(str(path), f"The system part has the variables {found}; it must be the same in every call.")
-    return PromptFile(path=str(path), front=front, system=match["system"].strip(), user=match["user"].strip())
+    parts = {name: match[name].strip() for name in ("system", "example", "user")}
+    return PromptFile(path=str(path), front=front, **parts)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

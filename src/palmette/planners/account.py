@@ -169,7 +169,7 @@ def _remarks(situation: Situation) -> Iterator[str]:
 
 
 def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
-    """Those that a failure may come from first."""
+    """Those that a failure may come from first; without a failure, no more than that they are there."""
     made = {situation.actors[name].produces for name in nearest}
     names = list(situation.state.artefacts)
     for name in [*(one for one in names if one in made), *(one for one in names if one not in made)]:
@@ -178,7 +178,7 @@ def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
         files: list[str] = []
         rest = _brief(situation.artefact(name), files)
         data = [json.dumps(rest, ensure_ascii=False)[: 4 * WIDTH]] if rest else []
-        yield "\n".join([f"{name}, version {version.number}, {by}", *data, *files])
+        yield "\n".join([f"{name}, version {version.number}, {by}", *(data + files if made else [])])
 
 
 def _brief(value: JsonValue, files: list[str]) -> JsonValue:

@@ -14,9 +14,9 @@ from pydantic import Field
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.topology import STOP
 from palmette.errors import UserError
-from palmette.llm import Answer, AnswerError, Message, Models, Prompt, describe, pack
+from palmette.llm import Answer, AnswerError, Message, Models, Prompt, pack
 from palmette.llm.opening import PLANNER
-from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
 from palmette.planners.account import account, standing
 
@@ -26,8 +26,6 @@ class DecisionAnswer(Answer):
 
     reason: str = Field(default="")
     """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
-    fix: str = Field(default="")
-    """TERMINATE when you cannot decide at all; else left out."""
     route: tuple[str, ...]
     """The actors to go to, in order, the next one first, and END as the last; ["STOP"] when nothing can help; [] with
     a question."""
@@ -68,7 +66,7 @@ class ModelPlanner:
     def render(self, situation: Situation) -> Prompt:
         """What the model is sent."""
         file = load_prompt(Path(__file__).with_suffix(".md"))
-        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': describe(DecisionAnswer)})}"
+        system = file.instructions(DecisionAnswer)
         room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
         packed = pack(account(situation), room)
         user = file.fill({name: part.text for name, part in packed.items()})

@@ -13,6 +13,7 @@ from small_team import SmallTeam
 from palmette.engine import TERMINATE, Attempt, Context, TextFile, Violation, create
 from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
 from palmette.features.artefacts import Tests, Utilities, Utility
+from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
 
 AGENTS = ("testcase_generator", "testcase_coder", "code_generator")
@@ -79,12 +80,45 @@ def test_what_is_shown_does_not_depend_on_where_and_when(name: str, team: SmallT
     assert prompt(a_team(tmp_path / "elsewhere"), name) == prompt(team, name)
 
 
-@pytest.mark.parametrize("name", ["testcase_coder", "code_generator"])
-def test_a_rule_of_the_readme_reaches_the_model_and_its_answer_the_file(name: str, team: SmallTeam) -> None:
+FIELDS = {"code_template_generator": "template", "testcase_coder": "tests", "code_generator": "script"}
+STORY = "".join(f"- What happened in year {year} is told at length, lest it be forgotten.\n" for year in range(300))
+PLACES = {
+    "at the end": f"{{readme}}\n{RULE}\n",
+    "far below": f"{{readme}}\n## History\n\n{STORY}\n## Style\n\n{RULE}\n",
+    "out of place": f"## Installing\n\n{RULE}\n- Ask for a key.\n\n{{readme}}\n",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_rule_of_the_readme_reaches_every_coder_and_its_answer_the_file(
+    name: str, place: str, team: SmallTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (team.repository / "README.md").read_text("utf-8").replace(RULE, "")
+    monkeypatch.setattr(Checkout, "text", lambda self, path: PLACES[place].format(readme=readme))
     assert RULE in prompt(team, name)
-    field = "script" if name == "code_generator" else "tests"
-    output = answered(team, name, f"```python {field}\n# (c) shop\nx = 1\n```\n").output
+    output = answered(team, name, f"```python {FIELDS[name]}\n# (c) shop\nx = 1\n```\n").output
     assert output.file.text.startswith("# (c) shop")
+
+
+def test_rules_of_the_readme_that_the_built_in_rules_know_change_what_they_write(tmp_path: Path) -> None:
+    """Lines of 72, and another name of a predefined function: in the skeleton, the script and the tests."""
+    plain, ruled = (SmallTeam(tmp_path / name, Sandbox(), WarmSpark(Sandbox())) for name in ("plain", "ruled"))
+    readme = ruled.repository / "README.md"
+    rules = ["- Every script defines `compute(tables, as_of)`.", "- Lines have at most 72 characters."]
+    readme.write_text("\n".join([readme.read_text("utf-8"), *rules]), "utf-8")
+    for name in FIELDS:
+        before, after = (
+            create("actor", f"features.{name}", team.services)
+            .offline(team.input(f"features.{name}"), Context(name, team.folder))
+            .output.file.text
+            for team in (plain, ruled)
+        )
+        assert "compute(" in after and "compute(" not in before
+        if name != "code_template_generator":  # nobody but the next actor reads it, so nothing formats it
+            texts = (before, after)
+            lines = [[one for one in text.splitlines() if '"""' not in one and "#" not in one] for text in texts]
+            assert max(map(len, lines[0])) > 72 >= max(map(len, lines[1]))
 
 
 def test_who_writes_tests_never_sees_a_script_and_who_writes_the_script_no_tests(team: SmallTeam) -> None:
@@ -126,7 +160,7 @@ def test_what_a_failure_quotes_of_the_script_stays_with_the_planner(
 def test_the_test_writer_is_not_told_how_the_view_is_computed(team: SmallTeam) -> None:
     text = prompt(team, "testcase_coder")
     assert "30 days before the cut-off" not in text and "aggregate:" not in text
-    assert "from features.buyer_sales import build" in text and "fixture `spark`" in text
+    assert "from features.buyer_sales import build" in text and "Every test takes `spark`, the team's fixture" in text
 
 
 def test_the_script_writer_is_shown_configuration_and_utilities(team: SmallTeam) -> None:
@@ -154,7 +188,7 @@ def test_answers_that_cannot_be_used_are_asked_again_then_handed_over(
 
 @by_name
 def test_a_model_may_hand_the_task_back(name: str, team: SmallTeam) -> None:
-    said = json.dumps({"reason": "The registry has no refunds.", "fix": "TERMINATE"})
+    said = json.dumps({"terminate": "The registry has no refunds."})
     attempt = answered(team, name, f"```json\n{said}\n```")
     assert (attempt.output, attempt.reason, attempt.fix) == (None, "The registry has no refunds.", TERMINATE)
 

@@ -13,6 +13,7 @@ from small_team import SmallTeam
 from palmette.engine import TERMINATE, Attempt, Context, Violation, create
 from palmette.features.actors.config_generator.actor import without_cases
 from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
 
 AGENTS = ("config_generator", "utils_retriever", "code_template_generator")
@@ -125,14 +126,21 @@ def test_what_is_shown_does_not_depend_on_where_and_when(name: str, team: SmallT
     assert prompt(a_team(tmp_path / "elsewhere"), name) == prompt(team, name)
 
 
-@by_name
-def test_a_rule_of_the_readme_reaches_the_model(name: str, team: SmallTeam) -> None:
-    assert RULE in prompt(team, name)
+@pytest.mark.parametrize(("name", "rule"), [
+    ("config_generator", "Paths in configurations are relative."),
+    ("utils_retriever", "Scripts import `share` from `ratios`."),
+    ("code_template_generator", RULE),
+])  # fmt: skip
+def test_a_rule_of_the_readme_reaches_the_model_that_it_concerns(
+    name: str, rule: str, team: SmallTeam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkout, "text", lambda self, path: f"# shop\n\nWelcome.\n\n{rule}\n")
+    assert rule in prompt(team, name)
 
 
 @by_name
 def test_a_model_may_hand_the_task_back(name: str, team: SmallTeam) -> None:
-    said = json.dumps({"reason": "The class needs a cost centre.", "fix": "TERMINATE"})
+    said = json.dumps({"terminate": "The class needs a cost centre."})
     attempt = answered(team, name, said)
     assert (attempt.output, attempt.reason, attempt.fix) == (None, "The class needs a cost centre.", TERMINATE)
 

@@ -44,7 +44,7 @@ def test_cases_that_say_only_what_is_given_cover_the_view(team: SmallTeam, tmp_p
 
 @pytest.mark.parametrize(("edit", "code"), [
     (("# (c)", "# (c)"), None),
-    (("(1, 3, 5.5)", "(1, 2, 5.5)"), "test-failed"),
+    (("made: several_sales_and_nulls", "made: several_sales_and_nulls\n    given = {}"), "test-failed"),
     (("def test_several", "def several"), "tests-not-run"),
 ], ids=["good", "wrong", "short"])  # fmt: skip
 def test_tests_written_from_the_cases_are_measured_on_the_stand_in(

@@ -16,8 +16,8 @@ from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.words import Reading
 from palmette.features.words.answer import FORMS, Helper, Open, Understood, WordsAnswer
-from palmette.llm import NEEDED, Answerer, Message, Prompt, describe, pack, section
-from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm import NEEDED, Answerer, Message, Prompt, pack, section
+from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
 
 ROUNDS = 4
@@ -85,7 +85,7 @@ class WordsReader:
         tried: Sequence[str],
     ) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
-        system = f"{file.system}\n\n{fill(shared('rules'), {'contract': describe(WordsAnswer)})}"
+        system = file.instructions(WordsAnswer)
         used = [table for table in registry.tables if table.name in text]
         tables = [*used, *(table for table in registry.tables if table not in used)]
         sections = (

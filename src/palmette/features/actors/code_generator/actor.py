@@ -17,7 +17,7 @@ from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.reach import Reach
 from palmette.features.repository import Checkout
-from palmette.features.signature import shape_of
+from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import View
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
@@ -66,8 +66,7 @@ class CodeGenerator(Agent):
             section("template", input.template.file.text, rank=NEEDED, language="python"),
             section("places", *_places(self.view, input.config, input.template), rank=NEEDED),
             section("utilities", *map(_utility, input.utilities.chosen), rank=1),
-            briefs.readme(checkout, self.workbench.run.repository.readme),
-            briefs.specification(input.request),
+            briefs.readme(checkout, self.workbench.run.repository.readme, "scripts"),
             briefs.neighbour(checkout, self.view),
         )
 
@@ -84,7 +83,7 @@ class CodeGenerator(Agent):
         bench = self.workbench
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
         reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
-        if refused := reach.objections(*files):
+        if refused := reach.objections(input.config.file, output.file, tests=input.tests.file if input.tests else None):
             return Verdict.of(refused)
         root = bench.assemble(files, context.workspace / "checkout")
         subject = Subject(
@@ -157,6 +156,24 @@ def _utility(utility: Utility) -> str:
     return f"{utility.need}: from {utility.module} import {utility.name}\ncall: {utility.call}{doc}"
 
 
+def _parameter(bound: Bound, view: View) -> str:
+    """What is passed for a parameter."""
+    names = ", ".join(sorted(view.tables))
+    kind = bound.annotation.replace(" ", "").lower()
+    instant = "as ISO 8601 text" if kind.startswith("str") else "an aware datetime, of any zone"
+    told = {
+        "spark": "the Spark session",
+        "config": "None: it must not be needed here",
+        "tables": f"a dict from table name to data frame: {names}",
+        "table": f"the data frame of {bound.table or names}",
+        "frame": f"the data frame of {names}",
+        "as_of": f"the cut-off T, {'a date' if kind.endswith('date') else instant}",
+        "argv": "nothing",
+        "other": "nothing",
+    }
+    return f"- {bound.name}: {told[bound.meaning]}"
+
+
 def _places(view: View, config: Config, template: Template) -> list[str]:
     """Where the script finds what is configured."""
     conventions = template.conventions
@@ -168,8 +185,11 @@ def _places(view: View, config: Config, template: Template) -> list[str]:
         f"{fact}: `{code}`{f' ({formats[fact]})' if fact in formats else ''}" for fact, code in config.accessors.items()
     ]
     cutoff = "" if view.cutoff == "spine" else f", `{conventions.as_of_option}` (ISO 8601)"
+    entry = shape_of(conventions, "build").name
+    given = (_parameter(one, view) for one in signature(view, conventions, "build"))
     return [
         f"The file is {template.file.path}.",
+        "\n".join([f"`{entry}` is called with:", *given]),
         f"`config` is {kind}. Expressions on it:",
         "\n".join(facts) or "(none: use constants of the script for places)",
         f"Options of `main`: `{conventions.config_option}` (path of the configuration){cutoff}.",

@@ -74,9 +74,9 @@ class CodeTemplateGenerator(Agent):
             section("view", *_about(self.view), rank=NEEDED),
             section("functions", *_functions(self.view, conventions), rank=NEEDED, language="python"),
             section("habits", *_habits(conventions, input.config), rank=NEEDED),
-            section("utilities", *(f"from {one.module} import {one.name}" for one in utilities), rank=1),
-            briefs.readme(checkout, self.run_spec.repository.readme),
-            briefs.neighbour(checkout, self.view),
+            section("utilities", "\n".join(f"from {one.module} import {one.name}" for one in utilities), rank=1),
+            briefs.readme(checkout, self.run_spec.repository.readme, "scripts"),
+            briefs.neighbour(checkout, self.view, outlined=True),
         )
 
     def read(self, answer: TemplateAnswer, input: TemplateInput, context: Context) -> Attempt[Template]:
@@ -174,7 +174,6 @@ def _habits(conventions: Conventions, config: Config) -> list[str]:
         "line length": str(conventions.line_length),
         "options of main": f"{conventions.config_option}, {conventions.as_of_option}",
         "class of the configuration": config.class_name,
-        "rules": "; ".join(conventions.rules),
     }
     return ["\n".join(f"{name}: {text}" for name, text in told.items() if text)]
 

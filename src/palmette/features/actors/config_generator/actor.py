@@ -29,7 +29,7 @@ from palmette.features.artefacts import Config, Request
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, Yaml, section
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, Yaml, section
 from palmette.sandbox import Sandbox
 
 _NOT_FOUND = re.compile(
@@ -103,15 +103,16 @@ class ConfigGenerator(Agent):
 
     def brief(self, input: ConfigInput, context: Context) -> tuple[Section, ...]:
         team, failed = self._team(context)
+        if team is None:
+            raise AnswerError("The team's configuration class cannot be read.", code=failed[0].code, violations=failed)
         checkout = Checkout(self.root)
-        files = [f"# {file.path}\n{file.text}" for file in team.files[:NEIGHBOURS]] if team else []
-        sources = list(_sources(team.schema, checkout)) if team else [found.message for found in failed]
+        files = [f"# {file.path}\n{file.text}" for file in team.files[:NEIGHBOURS]]
         facts = facts_of(self.view, self.run_spec)
         return (
             section("facts", *_told(facts, self.view, self.run_spec), rank=NEEDED),
-            section("class", *sources, rank=NEEDED, language="python"),
+            section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
             section("neighbours", *files, rank=1, language="yaml"),
-            briefs.readme(checkout, self.run_spec.repository.readme),
+            briefs.readme(checkout, self.run_spec.repository.readme, "config"),
             briefs.registry_of(self.view),
             section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
         )
@@ -210,7 +211,11 @@ class ConfigGenerator(Agent):
 
 def _told(facts: Record, view: View, run: Run) -> list[str]:
     """What the configuration must hold, value by value, as far as it has a place for it; and what it may say."""
-    known = {key: value for key, value in known_facts(facts).items() if not key.startswith(NAME)}
+    known = {
+        "output partition" if key == "partition" else key: value
+        for key, value in known_facts(facts).items()
+        if not key.startswith(NAME)
+    }
     beside = {
         "keys of a row": ", ".join(view.grain),
         "format of the output": run.output.format,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePosixPath
-from typing import Any
 
 from palmette.documents import Model
 from palmette.engine.actor import (
@@ -16,14 +14,14 @@ from palmette.engine.actor import (
     Violation,
 )
 from palmette.features import briefs
-from palmette.features.actors.testcase_coder.literals import schema_text
-from palmette.features.actors.testcase_coder.offline import file_of_tests, table_schema
+from palmette.features.actors.testcase_coder.offline import OWN_FIXTURE, arguments, file_of_tests
+from palmette.features.actors.testcase_coder.ready_made import MARK, filled, ready_made
 from palmette.features.actors.testcase_coder.stand_in import stand_in
-from palmette.features.artefacts import Conventions, Template, TestCase, TestCases, Tests
+from palmette.features.artefacts import Conventions, Template, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
 from palmette.features.reach import CODE, Reach
 from palmette.features.repository import Checkout
-from palmette.features.signature import Bound, shape_of, signature
+from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
@@ -70,15 +68,15 @@ class TestcaseCoder(Agent):
         """Everything but the script and what it should compute: who tests it must not know how it is made."""
         checkout, conventions = Checkout(self.workbench.repository), input.template.conventions
         return (
-            section("call", *_call(self.view, input.template, self._path(conventions)), rank=NEEDED),
-            section("cases", *map(_case, input.cases.cases), rank=NEEDED),
-            section("tables", *_schemas(self.view), rank=NEEDED),
-            briefs.readme(checkout, self.workbench.run.repository.readme),
+            section("call", *_call(self.view, input.template, input.cases, self._path(conventions)), rank=NEEDED),
+            section("cases", "\n".join(f"{case.name}: {case.why}" for case in input.cases.cases), rank=NEEDED),
+            briefs.readme(checkout, self.workbench.run.repository.readme, "tests"),
             briefs.neighbour_test(checkout, self.view, conventions),
         )
 
     def read(self, answer: TestsAnswer, input: Inputs, context: Context) -> Attempt[Tests]:
-        return Attempt(self._tests(input, answer.tests), answer.reason, answer.fix)
+        parts = ready_made(self.view, input.cases, input.template.conventions)
+        return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
 
     def _tests(self, input: Inputs, text: str) -> Tests:
         conventions = input.template.conventions
@@ -92,7 +90,7 @@ class TestcaseCoder(Agent):
         """The tests run, and more than 80 % of them pass, and not on wrong answers; every failure is reported."""
         bench = self.workbench
         reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
-        if refused := reach.objections(output.file):
+        if refused := reach.objections(tests=output.file):
             return Verdict.of(refused)
         script = input.template.file.path
         right, wrong = (
@@ -170,58 +168,21 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
     return Verdict(ok=len(result.passed) - len(idle) > SHARE * total, violations=failures, measurements=(measurement,))
 
 
-def _call(view: View, template: Template, path: str) -> list[str]:
-    """How the function under test is imported and called, in words."""
+def _call(view: View, template: Template, cases: TestCases, path: str) -> list[str]:
+    """What is tested, and the lines of a test that every case has."""
     conventions = template.conventions
-    entry, bound = shape_of(conventions, "build").name, signature(view, conventions, "build")
-    arguments = [f"- {each.name}: {_argument(each, view)}" for each in bound]
-    fixture = (
-        f"Sessions come from the team's fixture `{conventions.fixture}`; do not define it."
-        if conventions.fixture
-        else "The team has no fixture for a Spark session: define one, of module scope, with `local[1]`."
-    )
+    entry = shape_of(conventions, "build").name
+    fixture = conventions.fixture or OWN_FIXTURE
+    some = any(set(case.expect[0]) != set(view.output) for case in cases.cases if case.expect)
+    whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
     return [
-        f"The test file is {path}. The function under test: from {module_of(template, view)} import {entry}",
-        "\n".join([f"{entry}({', '.join(each.name for each in bound)}) gives one data frame.", *arguments]),
-        fixture,
+        f"The file is {path}. The function under test: from {module_of(template, view)} import {entry}",
+        f"Every test takes `{fixture}`, {whose}, and has these lines:",
+        "\n".join(
+            [
+                f"    {MARK}<name of the case>",
+                f"    actual = {entry}({arguments(view, conventions)})",
+                f"    assertDataFrameEqual(actual{'.select(expected.columns)' if some else ''}, expected)",
+            ]
+        ),
     ]
-
-
-def _argument(bound: Bound, view: View) -> str:
-    """What is passed for a parameter."""
-    names = ", ".join(sorted(view.tables))
-    text = bound.annotation.replace(" ", "").lower().startswith("str")
-    return {
-        "spark": "the Spark session",
-        "config": "None",
-        "tables": f"a dict from table name to data frame, of all tables: {names}",
-        "table": f"the data frame of table {bound.table or names}",
-        "frame": f"the data frame of table {names}",
-        "as_of": f"the cut-off of the case, as {'ISO 8601 text' if text else 'an aware datetime'}",
-        "argv": "leave it out",
-        "other": "leave it out",
-    }[bound.meaning]
-
-
-def _schemas(view: View) -> list[str]:
-    """The tables and the output as DDL strings."""
-    tables = [f"{name}: {schema_text(table_schema(view, name))}" for name in sorted(view.tables)]
-    return ["\n".join(tables), f"output: {schema_text(view.output)}"]
-
-
-def _case(case: TestCase) -> str:
-    """A case, one row a line."""
-    lines = [f"case {case.name}: {case.why}", *([f"as_of: {case.as_of}"] if case.as_of else [])]
-    for name, rows in case.given.items():
-        lines += _listed(f"given {name}", rows)
-    return "\n".join([*lines, *_listed("expected", case.expect)])
-
-
-def _listed(title: str, rows: tuple[dict[str, Any], ...]) -> list[str]:
-    """Rows as lists of values below their columns; given ones without columns that are null in all of them."""
-    if not rows:
-        return [f"{title}: no rows"]
-    every = dict.fromkeys(name for row in rows for name in row)
-    names = [name for name in every if title == "expected" or any(row.get(name) is not None for row in rows)]
-    values = (json.dumps([row.get(name) for name in names], ensure_ascii=False) for row in rows)
-    return [f"{title}: {', '.join(names)}", *values]

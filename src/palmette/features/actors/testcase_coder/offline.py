@@ -15,8 +15,7 @@ def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module
     """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions, entry) for case in cases.cases]
-    own = [] if conventions.fixture else [_FIXTURE]
-    return "\n\n\n".join([_head(view, module, entry, conventions), _schemas(view), *own, _FRAMES, *tests]) + "\n"
+    return "\n\n\n".join([_head(view, module, entry, conventions), *helpers(view, conventions), *tests]) + "\n"
 
 
 def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
@@ -26,32 +25,41 @@ def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+{IMPORTS}
+from pyspark.testing import assertDataFrameEqual
+
+from {module} import {entry}'''
+
+
+IMPORTS = """from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.testing import assertDataFrameEqual
+from pyspark.sql import DataFrame, SparkSession"""
+"""What the helpers and the rows take from elsewhere; the formatter drops what is not used."""
 
-from {module} import {entry}
 
-Row = Mapping[str, Any]'''
+def helpers(view: View, conventions: Conventions) -> list[str]:
+    """The schemas of the tables and of the output, and the functions that make data frames of rows."""
+    own = [] if conventions.fixture else [_FIXTURE]
+    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _FRAMES]
 
 
 def table_schema(view: View, name: str) -> Schema:
     return {column.name: column.type.parsed for column in view.tables[name].columns}
 
 
-def _schemas(view: View) -> str:
-    tables = [f"    {name!r}: {_wrapped(schema_text(table_schema(view, name)))}," for name in sorted(view.tables)]
-    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output))}"])
+def _schemas(view: View, conventions: Conventions) -> str:
+    schemas = {name: schema_text(table_schema(view, name)) for name in sorted(view.tables)}
+    tables = [f"    {name!r}: {_wrapped(text, conventions)}," for name, text in schemas.items()]
+    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output), conventions)}"])
 
 
-def _wrapped(text: str) -> str:
+def _wrapped(text: str, conventions: Conventions) -> str:
     """A long string as implicitly joined pieces."""
-    lines = textwrap.wrap(text, 80, break_long_words=False)
+    lines = textwrap.wrap(text, conventions.line_length - 20, break_long_words=False)
     if len(lines) == 1:
         return repr(text)
     pieces = [repr(line + " ") for line in lines[:-1]] + [repr(lines[-1])]
@@ -86,29 +94,60 @@ def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
 def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
     fixture = conventions.fixture or OWN_FIXTURE
     bound = signature(view, conventions, "build")
-    given = [
-        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ]," for name, rows in case.given.items()
-    ]
     columns = _compared(view, case)
-    expected = f"[\n{_rows(columns, case.expect)}    ]" if case.expect else "[]"
     names = ", ".join(filter(None, (_argument(view, case, each, fixture) for each in bound)))
-    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns))
+    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
     lines = [
         f"def test_{case.name}({fixture}: SparkSession) -> None:",
-        textwrap.indent(_docstring(case.why), "    "),
-        "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"]),
-        f"    expected = {expected}",
+        textwrap.indent(_docstring(case.why, conventions), "    "),
+        _given(view, case, fixture),
+        f"    expected = {_expected(view, case)}",
         f"    actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
         f"    assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
     ]
     return "\n".join(lines)
 
 
-def _docstring(why: str) -> str:
+def _given(view: View, case: TestCase, fixture: str) -> str:
+    given = [
+        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ]," for name, rows in case.given.items()
+    ]
+    return "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"])
+
+
+def _expected(view: View, case: TestCase) -> str:
+    return f"[\n{_rows(_compared(view, case), case.expect)}    ]" if case.expect else "[]"
+
+
+def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
+    """The lines of a test that say what is given (`given`, `as_of`) and what must come out, as data frames."""
+    fixture = conventions.fixture or OWN_FIXTURE
+    columns = _compared(view, case)
+    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
+    cutoffs = [each for each in signature(view, conventions, "build") if each.meaning == "as_of"]
+    lines = [
+        _given(view, case, fixture),
+        f"    expected = frame({fixture}, {schema}, {_expected(view, case)})",
+        *(f"    as_of = {_argument(view, case, each, fixture)}" for each in cutoffs),
+    ]
+    return textwrap.dedent("\n".join(lines))
+
+
+def arguments(view: View, conventions: Conventions) -> str:
+    """How a test calls the function under test, with the names that `rows_of` gives."""
+    fixture = conventions.fixture or OWN_FIXTURE
+    anything = TestCase(name="any", why="", as_of=None, given={}, expect=())
+    bound = signature(view, conventions, "build")
+    named = ("as_of" if each.meaning == "as_of" else _argument(view, anything, each, fixture) for each in bound)
+    return ", ".join(filter(None, named))
+
+
+def _docstring(why: str, conventions: Conventions) -> str:
+    width = conventions.line_length - 10
     text = why.replace("\\", "\\\\").replace('"""', "'''")
-    if len(text) <= 90:
+    if len(text) <= width:
         return f'"""{text}"""' if not text.endswith('"') else f'"""{text} """'
-    first, *rest = textwrap.wrap(text, 90, break_long_words=False)
+    first, *rest = textwrap.wrap(text, width, break_long_words=False)
     return "\n".join([f'"""{first}', *rest, '"""'])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,16 +14,19 @@ from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.features import briefs
 from palmette.features.actors.testcase_generator.offline import MOST, Suite, case_of, situation
+from palmette.features.actors.testcase_generator.recipe import recipe
+from palmette.features.actors.testcase_generator.rows import Row, completed
 from palmette.features.artefacts import Request, Template, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
-from palmette.features.frame_json import encode, encode_row
+from palmette.features.frame_json import encode, encode_row, instant_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, section
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, section
 
 SURVIVED = "mutant-survived"
 """A deviation of the script that the tests let pass."""
+UNCOMPUTABLE = "The oracle cannot compute this view."
 
 
 class Inputs(Model):
@@ -38,12 +42,14 @@ class Given(Model):
     why: str
     """Which path or boundary it covers, as one sentence."""
     as_of: str | None = None
-    """The cut-off, ISO 8601 in UTC, e.g. 2024-05-17T14:30:05Z; left out where each row of the spine has its own."""
-    given: dict[str, tuple[dict[str, Any], ...]]
-    """Table to rows, each column to value. Decimals are strings, dates 2024-05-17, timestamps as the cut-off."""
+    """The cut-off T, in UTC, e.g. 2024-05-17T14:30:05Z."""
+    given: dict[str, tuple[tuple[Any, ...] | dict[str, Any], ...]]
+    """Table to rows, each an array of values in the order of `columns`."""
 
 
 class CasesAnswer(Answer):
+    columns: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Table to the columns that its rows give, in all cases."""
     cases: tuple[Given, ...]
     """The cases, at most 10."""
 
@@ -67,11 +73,13 @@ class TestcaseGenerator(Agent):
         self.suite = lru_cache(maxsize=1)(lambda: Suite(view, seed))
 
     def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
+        if not self.suite().possible:
+            raise AnswerError(UNCOMPUTABLE, code="no-oracle", violations=(self._uncomputable(),))
         return (
             briefs.meaning(self.view),
             briefs.registry_of(self.view),
             section("mistakes", *self._mistakes(), rank=NEEDED),
-            briefs.specification(input.request),
+            section("recipe", *recipe(self.suite()), rank=NEEDED),
         )
 
     def _mistakes(self) -> list[str]:
@@ -94,20 +102,36 @@ class TestcaseGenerator(Agent):
 
     def read(self, answer: CasesAnswer, input: Inputs, context: Context) -> Attempt[TestCases]:
         """The rows are the model's, what must come out is the oracle's."""
-        return Attempt(TestCases(cases=tuple(map(self._case, answer.cases))), answer.reason, answer.fix)
+        cases = tuple(self._case(given, answer.columns) for given in answer.cases)
+        return Attempt(TestCases(cases=cases), answer.reason, answer.fix)
 
-    def _case(self, given: Given) -> TestCase:
-        asked = TestCase(name=given.name, why=given.why, as_of=given.as_of, given=given.given, expect=())
+    def _case(self, given: Given, columns: Mapping[str, tuple[str, ...]]) -> TestCase:
+        rows = {name: self._rows(name, columns.get(name, ()), each, given.as_of) for name, each in given.given.items()}
+        # Where the rows of a spine have cut-offs of their own, as_of is only what their times are told from.
+        as_of = None if self.view.cutoff == "spine" else given.as_of
+        asked = TestCase(name=given.name, why=given.why, as_of=as_of, given=rows, expect=())
         try:
             return case_of(self.view, given.name, given.why, *situation(self.view, asked))
         except (NotCovered, WouldFail, ValueError):
             return asked  # the criterion says why
 
+    def _rows(
+        self, name: str, columns: tuple[str, ...], rows: tuple[tuple[Any, ...] | Row, ...], as_of: str | None
+    ) -> tuple[Row, ...]:
+        table = self.view.tables.get(name)
+        if table is None:
+            return tuple(dict(row) if isinstance(row, dict) else {} for row in rows)
+        try:
+            cutoff = instant_of(as_of) if as_of else None
+        except ValueError:
+            cutoff = None  # the criterion says why
+        return completed(self.view, table, columns, rows, cutoff)
+
     def offline(self, input: Inputs, context: Context) -> Attempt[TestCases]:
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
         if not cases:
-            return Attempt(None, "The oracle cannot compute this view.", TERMINATE, (self._uncomputable(),))
+            return Attempt(None, UNCOMPUTABLE, TERMINATE, (self._uncomputable(),))
         reason = f"Mutants of {', '.join(survivors)} survived." if survivors else ""
         fix = "Each deviation of these features is now told apart by several rows." if survivors else ""
         return Attempt(TestCases(cases=tuple(cases)), reason, fix)

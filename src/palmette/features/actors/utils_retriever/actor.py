@@ -120,7 +120,7 @@ class UtilsRetriever(Agent):
             section("needs", *map(_need, demands), rank=NEEDED),
             section("candidates", *map(_shown, found), rank=1),
             section("others", "\n".join(others), rank=3),
-            briefs.readme(checkout, self.run_spec.repository.readme),
+            briefs.readme(checkout, self.run_spec.repository.readme, "utilities"),
         )
 
     def read(self, answer: RetrieverAnswer, input: RetrieverInput, context: Context) -> Attempt[Utilities]:

@@ -1,0 +1,111 @@
+"""Rows as a model writes them: arrays below named columns, times told from the cut-off, what follows left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame_json import decode, encode
+from palmette.features.frames.calendar import as_value, partition_value
+from palmette.features.oracle.clock import MICROSECOND, instant_of, plus_days
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.view import View
+
+Row = dict[str, Any]
+"""Column to JSON value."""
+
+_MOMENT = re.compile(r"T((?:[+-][0-9]{1,7}(?:us|ms|s|m|h|d))*)")
+_STEP = re.compile(r"([+-][0-9]+)([a-z]+)")
+_UNITS = {
+    "us": MICROSECOND,
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+}
+
+
+def completed(
+    view: View, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any] | Row], cutoff: datetime | None
+) -> tuple[Row, ...]:
+    """The rows as test cases have them.
+
+    A row is an array in the order of `columns`, and may end early. `T-7d+1us` is told from `cutoff`, in the column's
+    type; d are calendar days of the view's zone. A row that does not say when it could be read could be at its own
+    time, but before the cut-off; a partition that it does not name is the one of its time. What cannot be read stays as
+    it is: whoever computes the case says what is wrong.
+    """
+    zone = ZoneInfo(view.zone)
+    found = []
+    for row in rows:
+        full = dict(row) if isinstance(row, Mapping) else _named(columns, row)
+        for name in full:
+            full[name] = _value(full[name], table.column(name), cutoff, zone)
+        found.append(_following(table, full, cutoff, zone))
+    return tuple(found)
+
+
+def moment(text: str, cutoff: datetime, zone: ZoneInfo) -> datetime | None:
+    """The instant that is told from the cut-off; None when the text says no such thing.
+
+    >>> from datetime import UTC
+    >>> moment("T-1d+12h", datetime(2024, 5, 17, tzinfo=UTC), ZoneInfo("UTC"))
+    datetime.datetime(2024, 5, 16, 12, 0, tzinfo=datetime.timezone.utc)
+    """
+    match = _MOMENT.fullmatch(text.replace(" ", ""))
+    if match is None:
+        return None
+    steps = [(int(amount), unit) for amount, unit in _STEP.findall(match[1])]
+    try:
+        day = plus_days(cutoff, sum(amount for amount, unit in steps if unit == "d"), zone)
+        return sum((amount * _UNITS[unit] for amount, unit in steps if unit != "d"), timedelta()) + day
+    except (OverflowError, WouldFail):
+        return None
+
+
+def _named(columns: Sequence[str], values: Sequence[Any]) -> Row:
+    """Values beyond the columns are given a name that no table has, so that they are complained about."""
+    names = [*columns, *(f"number {number} of a row" for number in range(len(columns) + 1, len(values) + 1))]
+    return dict(zip(names, values, strict=False))
+
+
+def _value(value: Any, column: Column | None, cutoff: datetime | None, zone: ZoneInfo) -> Any:
+    if not isinstance(value, str) or column is None or cutoff is None or not _is_time(column):
+        return value
+    instant = moment(value, cutoff, zone)
+    told = None if instant is None else as_value(instant, column, zone)
+    return value if told is None else encode(column.type.parsed, told)
+
+
+def _is_time(column: Column) -> bool:
+    return column.unit is not None or column.type.parsed.name in ("timestamp", "timestamp_ntz", "date")
+
+
+def _following(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
+    """The row with what its times decide."""
+    known = table.column(table.available_time) if table.available_time else None
+    if known is not None and known.name not in row:
+        at = _instant(table, row, table.event_time, zone)
+        early = cutoff - MICROSECOND if at is not None and cutoff is not None and at >= cutoff else at
+        row[known.name] = encode(known.type.parsed, as_value(early, known, zone))
+    for part in table.partitions:
+        column = table.column(part.column)
+        if column is not None and part.of and column.name not in row:
+            at = _instant(table, row, getattr(table, part.of), zone)
+            row[column.name] = encode(column.type.parsed, partition_value(at, column))
+    return row
+
+
+def _instant(table: Table, row: Row, name: str | None, zone: ZoneInfo) -> datetime | None:
+    """When the row happened, or could be read; None where it does not say."""
+    column = table.column(name) if name else None
+    if column is None:
+        return None
+    try:
+        return instant_of(decode(column.type.parsed, row.get(column.name)), column.unit, zone)
+    except (NotCovered, ValueError, TypeError, ArithmeticError):
+        return None

@@ -1,0 +1,120 @@
+"""The parts of a README that matter for one kind of file, the most relevant first, in a number of tokens.
+
+Sections whose heading is about another kind of file are left out, but for what they say of every file. What is left out
+is said, so that nobody takes the excerpt for the whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from palmette.features.repository.readme import read_readme
+from palmette.llm.tokens import estimate_tokens
+
+Stage = Literal["config", "utilities", "scripts", "tests"]
+"""What is written by somebody who reads the excerpt."""
+
+_WORDS: dict[Stage, re.Pattern[str]] = {
+    "config": re.compile(r"config|ya?ml|\bnames\b|naming|snake", re.IGNORECASE),
+    "utilities": re.compile(r"util|helper|shared|deprecat|import|\bre-?use", re.IGNORECASE),
+    "scripts": re.compile(r"script|feature|transform|\bjobs?\b|pipeline|util|helper|import", re.IGNORECASE),
+    "tests": re.compile(r"\btests?\b|testing|pytest|fixture|assert", re.IGNORECASE),
+}
+"""Words by which a text is about a stage."""
+_TITLES: dict[Stage, re.Pattern[str]] = {
+    "config": re.compile(r"config", re.IGNORECASE),
+    "utilities": re.compile(r"util|helper", re.IGNORECASE),
+    "scripts": re.compile(r"script|feature|transform|\bjobs?\b|pipeline", re.IGNORECASE),
+    "tests": re.compile(r"\btest", re.IGNORECASE),
+}
+"""The same in a heading, where other stages are told from."""
+_NARROW: tuple[Stage, ...] = ("config", "utilities")
+"""Stages that need nothing but what is about them."""
+_EVERYWHERE = re.compile(
+    r"\b(every|all|each|any|no)\s+(\w+\s+)?(files?|modules?|functions?|code|imports?)\b|everywhere|line length",
+    re.IGNORECASE,
+)
+_OPERATION = re.compile(r"install|set.?up|licen[cs]e|contribut|deploy|getting started|usage|running", re.IGNORECASE)
+_COMMANDS = re.compile(r"\s*(```|~~~)\w*\n\s*(\$ |(pip|make|git|python|pytest|ruff|docker|uv|poetry|spark-submit)\b)")
+_LONGEST = 12
+"""Lines of a paragraph that are kept or left out together."""
+_HEADING = re.compile(r"#{1,6} ")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_BULLET = re.compile(r"([-*+]|\d+[.)])\s")
+
+
+class _Block(NamedTuple):
+    """A bullet, a paragraph, a table or a fence, with the heading that it stands under."""
+
+    heading: str
+    text: str
+
+
+def excerpt(text: str, stage: Stage, tokens: int) -> str:
+    """What of a README matters for the stage, in its order; the most relevant where there is no room for all."""
+    blocks = list(_blocks(text))
+    scores = [_score(block, stage) for block in blocks]
+    wanted = sorted((score, index) for index, score in enumerate(scores) if score is not None)
+    kept: set[int] = set()
+    for _, index in wanted:
+        size = estimate_tokens(blocks[index].text) + 2
+        if size <= tokens:
+            kept.add(index)
+            tokens -= size
+    return "\n\n".join(_shown(blocks, kept))
+
+
+def _score(block: _Block, stage: Stage) -> int | None:
+    """How little it matters; None when it is left out."""
+    if _COMMANDS.match(block.text):
+        return None
+    if _WORDS[stage].search(block.heading):
+        return 0
+    named, general = bool(_WORDS[stage].search(block.text)), bool(_EVERYWHERE.search(block.text))
+    if stage in _NARROW:
+        return 1 if named else None
+    elsewhere = any(pattern.search(block.heading) for pattern in _TITLES.values())
+    if not named and not general and (elsewhere or _OPERATION.search(block.heading)):
+        return None
+    is_rule = read_readme(block.text) != read_readme("")
+    return 1 if is_rule and (named or general) else 2 if is_rule or named or general else 3
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    heading, lines, fence = "", list[str](), ""
+    for line in map(str.rstrip, text.splitlines()):
+        opened = _FENCE.match(line)
+        if fence or opened:
+            lines.append(line)
+            fence = "" if fence and opened and opened[1] == fence else fence or (opened[1] if opened else "")
+            continue
+        if not line.strip() or _HEADING.match(line) or _BULLET.match(line):
+            if lines:
+                yield _Block(heading, "\n".join(lines))
+            lines = []
+            heading = line if _HEADING.match(line) else heading
+            if not line.strip() or _HEADING.match(line):
+                continue
+        lines.append(line)
+        if len(lines) == _LONGEST:
+            yield _Block(heading, "\n".join(lines))
+            lines = []
+    if lines:
+        yield _Block(heading, "\n".join(lines))
+
+
+def _shown(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
+    """The blocks under their headings; bullets of one list stay together; at the end, what was left out."""
+    heading, part = "", list[str]()
+    for index in sorted(kept):
+        block = blocks[index]
+        if block.heading != heading or not part:
+            yield from ["\n".join(part).rstrip()] if part else []
+            heading, part = block.heading, [block.heading, ""] if block.heading else []
+        part.append(block.text if _BULLET.match(block.text) else f"{block.text}\n")
+    yield from ["\n".join(part).rstrip()] if part else []
+    left_out = (block for index, block in enumerate(blocks) if index not in kept)
+    if missing := dict.fromkeys(block.heading.lstrip("# ") or "the beginning" for block in left_out):
+        yield f"[Left out, all or part of: {'; '.join(missing)}.]"

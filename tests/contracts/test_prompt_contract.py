@@ -1,0 +1,40 @@
+"""Every prompt shows the shortest answer that its own reader takes."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from palmette.engine import load, names
+from palmette.features.words.answer import WordsAnswer
+from palmette.llm import Agent, Answer, Reply, read_answer
+from palmette.llm.prompt import load_prompt
+from palmette.planners import model
+
+PACKAGE = Path(model.__file__).parents[1]
+
+
+def prompts() -> dict[str, tuple[Path, type[Answer]]]:
+    """By task: the file and what an answer is read into."""
+    actors = [load("actor", name) for name in names("actor") if name.startswith("features.")]
+    agents = [one for one in actors if isinstance(one, type) and issubclass(one, Agent)]
+    found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
+    found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)
+    found["planner"] = (PACKAGE / "planners" / "model.md", model.DecisionAnswer)
+    return found
+
+
+@pytest.mark.parametrize("task", prompts())
+def test_the_example_is_an_answer(task: str) -> None:
+    path, answer = prompts()[task]
+    file = load_prompt(path)
+    assert (file.front.task, file.front.answer) == (task, answer.__name__)
+    for example in file.example.split("or, instead:"):
+        found = read_answer(Reply(text=example, model="m"), answer)
+        assert isinstance(found, answer), found
+
+
+def test_no_prompt_is_left_out() -> None:
+    assert {path for path, _ in prompts().values()} == {*PACKAGE.rglob("prompt.md"), PACKAGE / "planners" / "model.md"}
