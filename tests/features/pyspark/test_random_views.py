@@ -9,9 +9,11 @@ from pyspark_scripts import script
 from random_views import AS_OF, Maker
 
 from palmette.errors import InputError
+from palmette.features.checks.static.check import violations
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected
+from palmette.features.source import parse
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -29,3 +31,12 @@ def test_script_agrees_with_oracle(seed: int, harness: ConnectHarness, tmp_path:
     (result,) = harness.execute(path, "build", [Case(str(seed), frames, as_of, "Asia/Tokyo")], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
     assert differences(wanted, result.frame, view) == ()
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_static_rules_are_content(seed: int) -> None:
+    try:
+        view = Maker(seed).view()
+    except InputError as error:
+        pytest.skip(str(error))
+    assert not [found.message for found in violations(parse(script(view), view, "build"), "script.py")]

@@ -12,11 +12,13 @@ import pytest
 from pyspark_scripts import CONVENTIONS, script
 
 from palmette.features.artefacts import Parameter
+from palmette.features.checks.static.check import violations
 from palmette.features.frame import Frame
 from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import differences
+from palmette.features.source import parse
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
@@ -113,6 +115,23 @@ def test_a_state_that_a_source_joins_at_the_cut_off_is_looked_up_from_the_same_t
     text = script(resolve(spec, registry))
     assert text.count('F.col("until").isNull()') == 1
     assert 'current_tariffs(tariffs, as_of).select("line", "price")' in text
+
+
+def test_states_at_the_time_of_events_are_in_an_order_that_cannot_tie() -> None:
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": "scans", "kind": "event", "path": "scans", "keys": ["id"], "event_time": "at", "columns": [
+            {"name": "id", "type": "bigint"}, {"name": "hub", "type": "string"}, {"name": "at", "type": "timestamp"}]},
+        {"name": "shifts", "kind": "snapshot", "path": "shifts", "keys": ["hub"], "event_time": "begin", "columns": [
+            {"name": "hub", "type": "string"}, {"name": "staff", "type": "int"},
+            {"name": "begin", "type": "timestamp"}]}]})  # fmt: skip
+    join = {"table": "shifts", "on": ["hub"], "cardinality": "many_to_one", "columns": ["staff"]}
+    count = {"function": "count", "source": "scans", "where": "staff < 3"}
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "hubs", "entities": [{"name": "hub", "keys": ["hub"]}],
+        "sources": [{"name": "scans", "steps": [{"join": join}]}],
+        "features": [{"name": "thin", "dtype": "bigint", "aggregate": count}]})  # fmt: skip
+    view = resolve(spec, registry)
+    assert list(violations(parse(script(view), view, "build"), "hubs.py")) == []
 
 
 def test_an_order_names_a_column_once_and_none_that_rows_are_grouped_by() -> None:

@@ -171,10 +171,8 @@ def _spans(table: Table) -> tuple[list[str], list[str]]:
     if table.available_time is not None and event_column(table) is not None:
         available = instant(table.available_time, schema, table)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
-    ties = recency(table) if not table.keys_enforced or table.available_time else []
-    statements = [
-        f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments([known_from, *ties])})"
-    ]
+    order = [*([known_from] if table.available_time else []), *recency(table)]
+    statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     until = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot":
         end = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')

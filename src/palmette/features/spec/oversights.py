@@ -1,4 +1,4 @@
-"""What an expression says that is legal and cannot have been meant: a comparison with null, a value that is not there."""
+"""What an expression says that is legal and cannot have been meant: a comparison with null, a value there is not."""
 
 from __future__ import annotations
 
