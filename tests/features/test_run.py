@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import palmette
-from palmette.cli.summary import feature_summary
+from palmette.cli.summary import summary_of
 from palmette.engine import events as e
 from palmette.engine import read_journal, resume_run
 
@@ -83,7 +83,7 @@ def test_a_latent_fault_upstream_is_mended_where_it_is(
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
     before = git(example / "repository", "status", "--porcelain", "--branch")
     result = palmette.build_features(example / "runs/offer_reach.yaml")
-    summary = feature_summary(result)
+    summary = summary_of(result)
     assert summary["status"] == "finished", summary["failures"]
     assert invoked(result.folder) == [
         "config_generator",

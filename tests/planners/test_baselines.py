@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).parents[1] / "engine"))
 
 from toys import Toy, chain
 
-from palmette.engine import Budget, read_journal, run_topology
+from palmette.engine import Budget, read_journal, resume_run, run_topology
 from palmette.planners.random import RandomPlanner
 from palmette.planners.sequential import SequentialPlanner
 
@@ -23,6 +23,9 @@ def test_the_sequence_is_that_of_the_file_and_a_failure_ends_it(tmp_path: Path) 
     result = run_topology(chain(*toys, planner=SequentialPlanner()), tmp_path)
     assert result.status == "stopped" and "a fixed order has no answer" in result.reason
     assert walked(tmp_path) == ["a", "b", "STOP"]
+    again = [Toy("a", faulty=True), Toy("b", ["a"], strict=True)]
+    result = resume_run(tmp_path, setup=chain(*again, planner=SequentialPlanner()))
+    assert result.status == "stopped" and again[1].runs, "who resumes wants another try"
 
 
 def test_the_walk_depends_on_the_seed_only(tmp_path: Path) -> None:

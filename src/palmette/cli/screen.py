@@ -1,4 +1,4 @@
-"""What commands print: tables, and the screen at the end of a run."""
+"""What commands print: tables, times, paths and JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-
-from palmette.engine import RunResult
-from palmette.errors import RunStopped
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
@@ -50,40 +47,3 @@ def near(path: Path) -> str:
     """A path as seen from here, where that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)
-
-
-def result_json(result: RunResult) -> dict[str, object]:
-    """A run's outcome for programs."""
-    return {
-        "run": result.folder.name,
-        "folder": str(result.folder),
-        "status": result.status,
-        "reason": result.reason,
-        "steps": result.state.decisions,
-        "seconds": round(result.state.spent.seconds, 3),
-        "artefacts": {name: str(result.path(name)) for name in result.state.artefacts},
-    }
-
-
-def exit_status(result: RunResult) -> int:
-    """0, or the status of a run that was stopped."""
-    return 0 if result.status == "finished" else RunStopped.exit_code
-
-
-def print_result(result: RunResult) -> None:
-    """The last screen of a run: what was made, how long it took, where it lies, what is next."""
-    state = result.state
-    click.echo(
-        f"\n{click.style(result.status.upper(), bold=True)} after {state.decisions} steps, "
-        f"{duration(state.spent.seconds)}. {result.reason}".rstrip()
-    )
-    made = [
-        (name, f"v{version.number}", f"by {version.by}", near(result.path(name)))
-        for name, version in state.artefacts.items()
-    ]
-    if made:
-        print_table(("artefact", "version", "made", "where"), made)
-    name = result.folder.name
-    click.echo(f"\nEvery step: palmette show {name}")
-    go_on = "To change something, edit an artefact there and" if result.status == "finished" else "To go on,"
-    click.echo(f"{go_on}: palmette resume {name}")

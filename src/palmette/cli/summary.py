@@ -1,181 +1,161 @@
-"""The screen at the end of a feature run: what was made, what was checked, where it lies, what to do next."""
+"""The screen at the end of a run: what was made, what was checked, how long it took, where it lies, what is next."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from palmette.cli.costs import HEADER, costs_json, costs_rows, print_costs
-from palmette.cli.screen import exit_status, print_json, print_result, result_json
+from palmette.cli.costs import HEADER, costs_json, costs_rows
+from palmette.cli.screen import print_json
 from palmette.engine import RunResult
+from palmette.errors import RunStopped
 
 _MARK = {"passed": "[green]✓[/]", "failed": "[red]✗[/]", "skipped": "[yellow]–[/]", "warning": "[yellow]![/]"}
 
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
     """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
-    if result.state.opened is not None and result.state.opened.environment == "features":
-        summary = feature_summary(result)
-        print_json(summary) if as_json else print_feature_summary(summary, costs_rows(result.state))
-    elif as_json:
-        print_json({**result_json(result), "models": costs_json(result.state)})
-    else:
-        print_result(result)
-        print_costs(result.state)
-    raise SystemExit(exit_status(result))
+    summary = summary_of(result)
+    print_json(summary) if as_json else print_summary(summary, costs_rows(result.state))
+    raise SystemExit(0 if result.status == "finished" else RunStopped.exit_code)
 
 
-def feature_summary(result: RunResult) -> dict[str, Any]:
-    """Everything that the screen says, as JSON data."""
-    state = result.state
-    checks = [measurement.model_dump() for actor in state.actors.values() for measurement in actor.measurements]
-    failures = [
-        violation.model_dump()
-        for actor in state.actors.values()
-        if actor.failure
-        for violation in actor.failure.violations
-    ]
-    steps = [
-        {
-            "actor": name,
-            "status": actor.status,
-            "invocations": actor.invocations,
-            "failed_attempts": len(actor.attempts),
-            "seconds": round(actor.seconds, 2),
-        }
-        for name, actor in state.actors.items()
-    ]
-    delivered = result.value("pull_request") if "pull_request" in state.artefacts else None
-    template = result.value("template") if "template" in state.artefacts else {}
+def summary_of(result: RunResult) -> dict[str, Any]:
+    """Everything that the screen says, as JSON data; the environment adds what only its runs make."""
+    state, actors = result.state, result.state.actors
+    environment = state.opened.environment if state.opened else ""
+    failures = [actor.failure for actor in actors.values() if actor.failure]
     return {
         "run": result.folder.name,
         "folder": str(result.folder),
         "status": result.status,
         "reason": result.reason,
         "seconds": round(state.spent.seconds, 1),
-        "planner_steps": state.spent.steps,
-        "steps": steps,
-        "checks": checks,
-        "failures": failures,
-        "departures": template.get("conventions", {}).get("departures", []),
+        "planner_steps": state.decisions,
+        "steps": [
+            {
+                "actor": name,
+                "status": actor.status,
+                "invocations": actor.invocations,
+                "failed_attempts": len(actor.attempts),
+                "seconds": round(actor.seconds, 2),
+            }
+            for name, actor in actors.items()
+        ],
+        "checks": [one.model_dump() for actor in actors.values() for one in actor.measurements],
+        "failures": [violation.model_dump() for failure in failures for violation in failure.violations],
         "models": costs_json(state),
-        "pull_request": _delivery(result, delivered) if delivered else None,
+        "artefacts": {
+            name: {"version": version.number, "by": version.by, "path": str(result.path(name))}
+            for name, version in state.artefacts.items()
+        },
+        **(REPORTS[environment](result) if environment in REPORTS else {}),
     }
 
 
-def _delivery(result: RunResult, delivered: dict[str, Any]) -> dict[str, Any]:
-    folder = result.path("pull_request")
+def _feature_report(result: RunResult) -> dict[str, Any]:
+    """Where new files differ from their neighbours' habits, and the pull request."""
+    made = result.state.artefacts
+    template = result.value("template") if "template" in made else {}
     return {
-        "branch": delivered["branch"],
-        "base": delivered["base"],
-        "files": delivered["files"],
-        "url": delivered["url"],
-        "repository": delivered["repository"],
-        "pushed_to": delivered["pushed_to"],
-        "body": str(folder / delivered["body"]["path"]),
-        "patch": str(folder / delivered["patch"]["path"]),
+        "departures": template.get("conventions", {}).get("departures", []),
+        "pull_request": _delivery(result) if "pull_request" in made else None,
     }
 
 
-def print_feature_summary(summary: dict[str, Any], costs: list[tuple[str, ...]]) -> None:
+REPORTS: Mapping[str, Callable[[RunResult], dict[str, Any]]] = {"features": _feature_report}
+"""By environment."""
+
+
+def _delivery(result: RunResult) -> dict[str, Any]:
+    folder, delivered = result.path("pull_request"), result.value("pull_request")
+    said = ("branch", "base", "files", "url", "repository", "pushed_to")
+    files = {name: str(folder / delivered[name]["path"]) for name in ("body", "patch")}
+    return {**{name: delivered[name] for name in said}, **files}
+
+
+def print_summary(summary: Mapping[str, Any], costs: Iterable[Sequence[str]]) -> None:
     """Prints the screen to standard output; `costs` as `costs_rows` gives them."""
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
+    made = summary.get("pull_request")
     console.print()
-    console.print(_steps(summary))
-    if summary["checks"]:
-        console.print(_checks(summary))
-    if costs:
-        console.print(_costs(costs))
+    for table in (_steps(summary), _checks(summary), _table("What language models did", HEADER, costs)):
+        if table.row_count:
+            console.print(table)
+    console.print(_pull_request(made) if made else _artefacts(summary))
     for violation in summary["failures"]:
         console.print(f"[red]✗[/] {_plain(violation['message'])} [dim]\\[{violation['code']}][/]")
         if violation["evidence"]:
             console.print(f"[dim]{_plain(violation['evidence'][:1500])}[/]")
-    for departure in summary["departures"]:
+    for departure in summary.get("departures", ()):
         console.print(f"[yellow]![/] {_plain(departure)}")
-    console.print(_closing(summary))
+    if not made:
+        done = summary["status"] == "finished"
+        console.print("[bold]Finished.[/]" if done else f"[bold]Stopped:[/] {_plain(summary['reason'])}")
+    console.print(_next(summary))
 
 
-def _steps(summary: dict[str, Any]) -> Any:
+def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(
-        "step",
-        "status",
-        "calls",
-        "failures",
-        "seconds",
-        title="What was done",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for step in summary["steps"]:
-        table.add_row(
+    table = Table(*header, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _steps(summary: Mapping[str, Any]) -> Any:
+    rows = [
+        (
             step["actor"],
             step["status"],
             str(step["invocations"]),
             str(step["failed_attempts"]),
             f"{step['seconds']:.1f}",
         )
+        for step in summary["steps"]
+    ]
+    table = _table("What was done", ("actor", "status", "invocations", "failed attempts", "seconds"), rows)
     table.add_section()
     table.add_row("all", summary["status"], f"{summary['planner_steps']} steps", "", f"{summary['seconds']:.1f}")
     return table
 
 
-def _checks(summary: dict[str, Any]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(
-        "",
-        "check",
-        "what was measured",
-        "seconds",
-        title="What was checked",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for check in summary["checks"]:
-        table.add_row(_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
-    return table
+def _checks(summary: Mapping[str, Any]) -> Any:
+    rows = [
+        (_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
+        for check in summary["checks"]
+    ]
+    return _table("What was checked", ("", "check", "what was measured", "seconds"), rows)
 
 
-def _costs(rows: list[tuple[str, ...]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(*HEADER, title="What language models did", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _artefacts(summary: Mapping[str, Any]) -> Any:
+    rows = [(name, str(made["version"]), made["by"]) for name, made in summary["artefacts"].items()]
+    return _table("What was made", ("artefact", "version", "made by"), rows)
 
 
-def _closing(summary: dict[str, Any]) -> str:
-    run, made = summary["run"], summary["pull_request"]
-    if made is None:
-        what = (
-            f"[bold]Stopped:[/] {_plain(summary['reason'])}"
-            if summary["status"] != "finished"
-            else "[bold]Finished.[/]"
-        )
-        return (
-            f"{what}\n\nThe run lies in {summary['folder']}\n"
-            f"  look   palmette show {run}\n"
-            f"  go on  palmette resume {run}   (after mending the cause, or editing an artefact)"
-        )
+def _pull_request(made: Mapping[str, Any]) -> str:
     files = "\n".join(f"  {path}" for path in made["files"])
     where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
-    repository, branch = made["repository"], made["branch"]
     return (
-        f"[bold]Pull request:[/] branch {branch} into {made['base']} of {repository} ({where})\n{files}\n"
-        f"  description  {made['body']}\n  patch        {made['patch']}\n\n[bold]Next[/]\n"
-        f"  read it      git -C {repository} diff {made['base']}...{branch}\n"
-        f"  explain it   palmette show {run}\n"
-        f"  change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}"
+        f"[bold]Pull request:[/] branch {made['branch']} into {made['base']} of {made['repository']} ({where})\n"
+        f"{files}\n  description  {made['body']}\n  patch        {made['patch']}"
     )
+
+
+def _next(summary: Mapping[str, Any]) -> str:
+    """What to type now."""
+    run, made = summary["run"], summary.get("pull_request")
+    lines = [
+        *([f"read it      git -C {made['repository']} diff {made['base']}...{made['branch']}"] if made else []),
+        f"explain it   palmette show {run}",
+        *([f"go on        mend the cause, then: palmette resume {run}"] if summary["status"] != "finished" else []),
+        f"change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}",
+    ]
+    return "\n".join(["", "[bold]Next[/]", *(f"  {line}" for line in lines)])
 
 
 def _plain(text: str) -> str:

@@ -14,9 +14,8 @@ class SequentialPlanner:
         for name in situation.topology.actors:
             if name in situation.fresh:
                 continue
-            if state.actor(name).status == "failed":
-                failure = state.actor(name).failure
-                what = "; ".join(violation.message for violation in failure.violations) if failure else ""
+            if failure := state.actor(name).failure:
+                what = "; ".join(violation.message for violation in failure.violations) or failure.reason
                 return Decision(STOP, diagnosis=f"{name} failed, and a fixed order has no answer to that: {what}")
             way = situation.way(name)
             if not way:
