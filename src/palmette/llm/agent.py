@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Violation
 from palmette.llm import answers
 from palmette.llm.answerer import Answerer, AnswerError
-from palmette.llm.brief import Section, fenced, pack, without
+from palmette.llm.brief import Section, clipped, fenced, pack, without
 from palmette.llm.messages import Message, Prompt
 from palmette.llm.models import OFFLINE, Models
 from palmette.llm.prompt import fill, load_prompt, shared
@@ -20,6 +20,8 @@ from palmette.llm.tokens import estimate_tokens
 
 EVIDENCE = 1500
 """Characters of one violation's evidence that a model is shown."""
+LAST = 4000
+"""Tokens of the last output that a model is shown."""
 
 
 class Agent(BaseActor):
@@ -62,6 +64,10 @@ class Agent(BaseActor):
     def told(self, violation: Violation) -> Violation:
         """A violation that the planner came back with, as the model may see it; all of it, unless overridden."""
         return violation
+
+    def recalled(self, output: Any) -> str:
+        """The last output, as the model is shown it again; its files and the rest as JSON, unless overridden."""
+        return shown(output)
 
     @final
     def run(self, input: Any, context: Context) -> Attempt[Any]:
@@ -114,7 +120,7 @@ class Agent(BaseActor):
             told = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
             parts.append(fill(shared("attempts"), {"attempts": fenced("\n\n".join(told))}))
         if parts and context.last:
-            parts.append(fill(shared("last"), {"last": shown(context.last)}))
+            parts.append(fill(shared("last"), {"last": clipped(self.recalled(context.last), LAST)}))
         return parts
 
 

@@ -114,6 +114,14 @@ def _shown(one: Section, chosen: list[str], left_out: int) -> str:
     return f"{text}\n(about {left_out} tokens more were left out for room)" if left_out else text
 
 
+def clipped(text: str, tokens: int) -> str:
+    """The text where it fits; else its first lines, quoted, with a note."""
+    left_out = estimate_tokens(text) - tokens
+    if left_out <= 0:
+        return text
+    return f"{fenced(_start(text, tokens))}\n(about {left_out} tokens more were left out for room)"
+
+
 def without(text: str, replaced: Mapping[str, str]) -> str:
     """A text with what differs from machine to machine, such as folders, replaced; the longest first."""
     for old in sorted(filter(None, replaced), key=len, reverse=True):

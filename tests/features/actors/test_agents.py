@@ -12,6 +12,7 @@ from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, TextFile, Violation, create
 from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
+from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.artefacts import Tests, Utilities, Utility
 from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
@@ -135,6 +136,26 @@ def test_who_writes_tests_never_sees_a_script_and_who_writes_the_script_no_tests
     assert all(case.name not in writer for case in asked(team, "testcase_coder").cases.cases)
 
 
+def test_rows_and_helpers_are_put_where_a_model_marks_them_and_are_marks_when_it_sees_them_again(
+    team: SmallTeam,
+) -> None:
+    reply = (ANSWERS / "testcase_coder.md").read_text("utf-8")
+    output = answered(team, "testcase_coder", reply).output
+    text = output.file.text
+    assert "# ready-made" not in text and text.count("expected = frame(") == 2
+    assert '"sold_at": at("2024-04-17 14:30:04.999999+00:00")' in text
+    again = prompt(team, "testcase_coder", instruction="Mend it.", last=output)
+    last = again[again.index("# Your last answer") :]
+    names = ("HELPERS", "edges_of_both_windows", "several_sales_and_nulls")
+    assert all(f"# ready-made: {name}\n" in last for name in names)
+    assert "sold_at" not in last and "def at(" not in last and "def test_several_sales_and_nulls(spark):" in last
+    cases = answered(team, "testcase_generator", (ANSWERS / "testcase_generator.md").read_text("utf-8")).output
+    again = prompt(team, "testcase_generator", instruction="Mend it.", last=cases)
+    last = again[again.index("# Your last answer") :]
+    assert '{"columns": {"sales": ["sale_id", "buyer_id", "amount", "sold_at"]}, "cases": [' in last
+    assert '[2, 2, 1.5, "2024-04-17T14:30:04.999999Z"]' in last and "sales_30d" not in last, "without expectations"
+
+
 LINE = 'F.sum("amount").alias("total")'
 
 
@@ -249,6 +270,13 @@ def test_a_case_that_cannot_be_computed_is_a_violation_that_says_why(reply: str,
     _, violations = judged(team, reply)
     found = [one for one in violations if one.code == "case-not-computable"]
     assert len(found) == 1 and said in found[0].message
+
+
+def test_a_view_that_no_case_can_test_is_not_asked_about(team: SmallTeam, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Suite, "possible", frozenset())
+    attempt = answered(team, "testcase_generator")
+    assert (attempt.output, attempt.fix) == (None, TERMINATE)
+    assert [found.code for found in attempt.violations] == ["no-oracle"]
 
 
 def test_without_a_model_the_rules_answer(team: SmallTeam) -> None:

@@ -11,7 +11,7 @@ from canned import Canned, models
 from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, Violation, create
-from palmette.features.actors.config_generator.actor import without_cases
+from palmette.features.actors.config_generator.actor import ConfigGenerator, without_cases
 from palmette.features.harness.connect import Probe, ProbeResult
 from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
@@ -173,6 +173,13 @@ def test_a_models_configuration_is_read_as_the_rules_read_theirs(team: SmallTeam
     by_rules = actor.offline(team.input("features.config_generator"), context(team, "x")).output
     assert answered(team, "config_generator", yaml_of(team)).output == by_rules
     assert judged(team, "config_generator", yaml_of(team)) == []
+
+
+def test_a_class_that_cannot_be_read_is_not_asked_about(team: SmallTeam, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Violation(code="team-code-failed", message="It does not import.", evidence="ImportError: nowhere")
+    monkeypatch.setattr(ConfigGenerator, "_team", lambda *_: (None, (broken,)))
+    attempt = answered(team, "config_generator")
+    assert (attempt.output, attempt.fix, attempt.violations) == (None, TERMINATE, (broken,))
 
 
 @pytest.mark.parametrize(("old", "new", "subject"), [

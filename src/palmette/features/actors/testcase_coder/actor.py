@@ -15,7 +15,7 @@ from palmette.engine.actor import (
 )
 from palmette.features import briefs
 from palmette.features.actors.testcase_coder.offline import OWN_FIXTURE, arguments, file_of_tests
-from palmette.features.actors.testcase_coder.ready_made import MARK, filled, ready_made
+from palmette.features.actors.testcase_coder.ready_made import MARK, filled, marked, ready_made
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
@@ -24,7 +24,7 @@ from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, fenced, section
 
 SHARE = 0.8
 """More than this share of the tests must pass."""
@@ -77,6 +77,9 @@ class TestcaseCoder(Agent):
     def read(self, answer: TestsAnswer, input: Inputs, context: Context) -> Attempt[Tests]:
         parts = ready_made(self.view, input.cases, input.template.conventions)
         return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
+
+    def recalled(self, output: Tests) -> str:
+        return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
 
     def _tests(self, input: Inputs, text: str) -> Tests:
         conventions = input.template.conventions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from palmette.features.frame_json import encode, encode_row, instant_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, section
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, fenced, section
 
 SURVIVED = "mutant-survived"
 """A deviation of the script that the tests let pass."""
@@ -114,6 +115,20 @@ class TestcaseGenerator(Agent):
             return case_of(self.view, given.name, given.why, *situation(self.view, asked))
         except (NotCovered, WouldFail, ValueError):
             return asked  # the criterion says why
+
+    def recalled(self, output: TestCases) -> str:
+        """The cases as a model answers: without what must come out, which is not its to say."""
+        columns: dict[str, dict[str, None]] = defaultdict(dict)
+        for case in output.cases:
+            for name, rows in case.given.items():
+                columns[name] |= dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
+        named = {name: [*each] for name, each in columns.items()}
+        cases = []
+        for case in output.cases:
+            given = {name: [[row.get(key) for key in named[name]] for row in rows] for name, rows in case.given.items()}
+            cases.append({"name": case.name, "why": case.why, "as_of": case.as_of, "given": given})
+        head = f'{{"columns": {json.dumps(named)}, "cases": ['
+        return fenced("\n".join([head, *(json.dumps(case, ensure_ascii=False) + "," for case in cases), "]}"]), "json")
 
     def _rows(
         self, name: str, columns: tuple[str, ...], rows: tuple[tuple[Any, ...] | Row, ...], as_of: str | None
