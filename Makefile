@@ -35,7 +35,7 @@ doctor: .venv/.spark ## What is installed, what is missing, how to get it
 	@$(BIN)/palmette doctor --spark
 
 clean: ## Remove what make made
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .palmette build dist
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.spark: $(SETUP)

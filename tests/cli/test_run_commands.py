@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
-from palmette.cli import COMMANDS, main
+import palmette.errors
+from palmette.cli import COMMANDS, EXIT_STATUS, INTERRUPTED, main
+from palmette.engine.runs import RunStatus
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/mistakes.yaml").read_text("utf-8"))
 OWN = Path(__file__).parents[2] / "examples/own_actor"
@@ -167,6 +170,16 @@ def test_help_is_quick_and_lists_what_is_there() -> None:
     assert time.monotonic() - begun < 5
     assert "pydantic" not in found.stderr, "help imports nothing heavy"
     assert {"run", "runs", "show", "resume", "topology"} <= set(found.stdout.split()) & set(COMMANDS)
+
+
+def test_the_reference_names_every_command_status_and_exit() -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text("utf-8")
+    errors = {getattr(error, "exit_code", 0) for error in vars(palmette.errors).values()}
+    for cell in [*(f"| `{name}" for name in COMMANDS), *(f"\n| {status} |" for status in {0, INTERRUPTED, *errors})]:
+        assert cell in text
+    assert set(re.findall(r"\d+", EXIT_STATUS)) == {str(status) for status in {0, INTERRUPTED, *errors}}
+    for status in get_args(RunStatus):
+        assert re.search(rf"^\| (\w+, )*{status}\b", text, re.MULTILINE), status
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["type"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from palmette.engine import (
     TERMINATE,
     Attempt,
     Budget,
+    ConsoleHuman,
     Context,
     Decision,
     Node,
@@ -337,3 +339,15 @@ def test_workspaces_are_kept_only_where_something_failed(tmp_path: Path) -> None
     result = run_topology(chain(*toys), tmp_path / "run")
     assert result.status == "finished"
     assert [path.name for path in (tmp_path / "run/work").iterdir()] == ["001-c"]
+
+
+def test_a_question_on_the_console_leaves_standard_output_to_results(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = io.StringIO("  the answer \n\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    asked = ["Which?", "And then?", "And at the end?"]
+    assert [ConsoleHuman().ask(question) for question in asked] == ["the answer", None, None]
+    told = capsys.readouterr()
+    assert not told.out and all(question in told.err for question in asked)

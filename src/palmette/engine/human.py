@@ -27,9 +27,9 @@ class ConsoleHuman:
     def ask(self, question: str) -> str | None:
         if not sys.stdin.isatty():
             return None
-        print(f"\n{question}", file=sys.stderr)
+        print(f"\n{question}\n> ", file=sys.stderr, end="", flush=True)  # standard output is for results
         try:
-            return input("> ").strip() or None
+            return input().strip() or None
         except EOFError:
             return None
 
