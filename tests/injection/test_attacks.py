@@ -42,7 +42,8 @@ class Attack(Model):
     held: str
 
 
-ATTACKS = [Attack.model_validate(one) for one in yaml.safe_load(Path(__file__).with_name("attacks.yaml").read_text("utf-8"))]
+TABLE = Path(__file__).with_name("attacks.yaml").read_text("utf-8")
+ATTACKS = [Attack.model_validate(one) for one in yaml.safe_load(TABLE)]
 
 
 class Watched(Sandbox):

@@ -45,6 +45,7 @@ class Lists(Model):
     innocent: Words
     fixtures: Words
     formats: Words
+    sources: Words
 
 
 LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), Lists, "reach.yaml")
@@ -89,39 +90,53 @@ class Reach:
         own = {*used, *has} - LISTS.computing - LISTS.outside - sys.stdlib_module_names
         return cls(frozenset(own), places, run.repository.allow)
 
-    def objections(self, *files: TextFile) -> list[Violation]:
+    def objections(self, *files: TextFile, tests: TextFile | None = None) -> list[Violation]:
         """Why files may not be put where they could be executed or delivered; none when they may."""
-        return [violation for file in files for violation in self._of(file)]
+        own = [violation for file in files for violation in self._of(file, is_test=False)]
+        return [*own, *(self._of(tests, is_test=True) if tests else ())]
 
-    def _of(self, file: TextFile) -> Iterator[Violation]:
+    def _of(self, file: TextFile, *, is_test: bool) -> Iterator[Violation]:
         if is_obeyed(file.path) and not any(matches(file.path, glob) for glob in self.allow):
             message = f"{file.path} is a place that programs obey by themselves; only `repository.allow` can open it."
             yield Violation(code="path-not-allowed", subject=file.path, message=message)
         if not file.path.endswith(".py"):
             return
         lines = file.text.splitlines()
-        for line, what in sorted(set(self.reached(file.text))):
+        for line, what in sorted(set(self.reached(file.text, is_test=is_test))):
             evidence = lines[line - 1].strip() if 0 < line <= len(lines) else ""
             message = f"{file.path}:{line}: {what}; generated code reaches Spark and the repository only."
             yield Violation(code=CODE, subject=file.path, message=message, evidence=evidence)
 
-    def reached(self, text: str) -> Iterator[Found]:
-        """What in a Python file reaches outside; nothing for one that is not Python, which nobody can run."""
+    def reached(self, text: str, *, is_test: bool = False) -> Iterator[Found]:
+        """What in a Python file reaches outside; nothing for one that is not Python, which nobody can run.
+
+        A script may name the places that it was given. Tests have rows, which may hold anything, and neither read nor
+        write.
+        """
         try:
-            tree = ast.parse(text)
-            coding, _ = tokenize.detect_encoding(io.BytesIO(text.encode("utf-8", "replace")).readline)
-        except (SyntaxError, ValueError, RecursionError):
+            yield from self._found(ast.parse(text), is_test)
+        except SyntaxError:
             return
+        except (ValueError, RecursionError, MemoryError):
+            yield Found(1, "it cannot be read")
+        try:
+            coding, _ = tokenize.detect_encoding(io.BytesIO(text.encode("utf-8", "replace")).readline)
+        except SyntaxError as error:
+            coding = error.msg
         if coding not in ("utf-8", "utf-8-sig"):
-            yield Found(1, f"the encoding {coding!r} makes another program of it than the one that is read")
+            yield Found(1, f"its encoding ({coding}) makes another program of it than the one that is read")
+
+    def _found(self, tree: ast.Module, is_test: bool) -> Iterator[Found]:
         imported = _imported(tree)
         unread = {id(node) for parent in ast.walk(tree) for node in _no_beginnings(parent)}
         for node in ast.walk(tree):
             line = getattr(node, "lineno", 1)
-            for what in (*self._modules(node, imported), *_members(node, imported), *_runner(node), *_spark(node)):
-                yield Found(line, what)
+            whats = [*self._modules(node, imported), *_members(node, imported), *_runner(node), *_spark(node)]
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield from (Found(line, what) for what in self._text(node.value, is_place=id(node) not in unread))
+                whats += self._text(node.value, is_place=not is_test and id(node) not in unread)
+            if is_test and _source(node):
+                whats.append(f"a test works on rows alone, and has no use for {_source(node)!r}")
+            yield from (Found(line, what) for what in whats)
 
     def _modules(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
         """Modules, and parts of modules, that are not on the list."""
@@ -184,7 +199,7 @@ def _members(node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
         case ast.Name(id=name) if name in LISTS.names:
             yield f"{name!r} does what nobody can read in the text"
         case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if not name.startswith("__"):
-            names = [name.lstrip("_")]
+            names = [name] if name in LISTS.members else []
         case ast.Attribute(attr=name):
             names = [name]
         case ast.MatchClass(kwd_attrs=found):
@@ -232,6 +247,15 @@ def _spark(node: ast.AST) -> Iterator[str]:
                 yield f"the format {given.value!r} is a connection"
         elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
             yield "a format that cannot be read"
+
+
+def _source(node: ast.AST) -> str:
+    """By what data comes from or goes to a place; empty for anything else."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id="open" as name) if name in LISTS.sources:
+            return name
+        case _:
+            return ""
 
 
 def _first_text(node: ast.expr | None) -> str | None:
