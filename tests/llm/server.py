@@ -26,6 +26,8 @@ class Server(ThreadingHTTPServer):
         self.at: list[float] = []
         self.raw = b""
         """The last body."""
+        self.wrong: list[str] = []
+        """What was asked against the protocol."""
         self.guard = threading.Lock()
 
     @property
@@ -65,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(*behaviours: Behaviour) -> Iterator[Server]:
     server = Server(list(behaviours))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield server
     finally:

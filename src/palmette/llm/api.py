@@ -11,12 +11,13 @@ import asyncio
 import importlib.util
 import os
 import threading
+import warnings
 from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from palmette.engine import names
-from palmette.errors import ModelError, UserError, nearest
+from palmette.errors import ModelError, UserError, did_you_mean
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.prices import price_of
 
@@ -107,6 +108,8 @@ class ApiProvider:
             raise
         except Exception as error:
             raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
+        if not response.text and response.finish_reason is None:
+            raise _UnreadableError("What came back is empty, without a reason.")
         return self._reply(response)
 
     def _reply(self, response: ModelResponse) -> Reply:
@@ -157,9 +160,14 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
     install = f"Run: pip install 'palmette[{extra}]'"
     if importlib.util.find_spec("pydantic_ai") is None or importlib.util.find_spec("tenacity") is None:
         raise UserError(f"The model {provider}:{model} needs packages that are not installed.", install, code="no-llm")
+    from pydantic_ai.exceptions import UnsupportedSettingWarning
     from pydantic_ai.exceptions import UserError as SetupError
     from pydantic_ai.models import infer_model
 
+    # The library leaves out what a model does not take, e.g. a temperature, and warns of it at every call.
+    warnings.simplefilter("ignore", UnsupportedSettingWarning)
+    warnings.filterwarnings("ignore", "Sampling parameters .* are not supported")
+    os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")  # the only way to tell Amazon's client not to try again
     # Chat completions, which all that is compatible understands, and not OpenAI's own Responses API.
     kind = "openai-chat" if provider == "openai" else provider
     try:
@@ -189,9 +197,8 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
 def unknown_provider(provider: str, model: str) -> UserError:
     apis = ("openai", "azure", "anthropic", "google", "bedrock", "openrouter", *_BASE_URLS)
     known = [*apis, *names("provider"), "offline"]
-    hint = nearest(provider, known)
     return UserError(
-        f"There is no model provider {provider!r} (of {provider}:{model}).{f' Did you mean {hint!r}?' if hint else ''}",
+        f"There is no model provider {provider!r} (of {provider}:{model}).{did_you_mean(provider, known)}",
         f"Write `provider:model`, with one of: {', '.join(known)}.",
         code="unknown-provider",
     )
