@@ -37,8 +37,8 @@ def test_values_survive_the_store_and_their_working_copy(tmp_path: Path, value: 
     assert list(json.loads(json.dumps(value))) == list(value) if isinstance(value, dict) else True
     store.publish("it", digest)
     assert store.is_published("it", digest)
-    assert store.read_view("it") == value
-    assert store.put(store.read_view("it")) == digest
+    assert store.read_copy("it") == value
+    assert store.put(store.read_copy("it")) == digest
 
 
 def test_texts_are_plain_files_and_claimed_paths_are_kept_apart(tmp_path: Path) -> None:

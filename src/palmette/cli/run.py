@@ -33,17 +33,17 @@ from palmette.errors import InputError, Problem
 )
 @click.option("--human", type=click.Choice(["console", "none"]), default="none", show_default=True, help="Whom to ask.")
 @click.option("--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Who answers for agents.")
-@click.option("--tokens", type=int, help="Most tokens that the model may take.")
-@click.option("--money", type=float, help="Most US dollars that the model may cost.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that the model may take.")
+@click.option("--money", type=click.FloatRange(min=0), help="Most US dollars that the model may cost.")
 @click.option("--seed", default=0, show_default=True)
 @json_option
 def run(topology: Path, given: tuple[str, ...], as_json: bool, **options: JsonValue) -> None:
     """Run the TOPOLOGY file with its given artefacts."""
-    arguments: dict[str, JsonValue] = {
-        "topology": str(topology.absolute()),
-        "given": dict(_given(pair) for pair in given),
-        **options,
-    }
+    values = [_given(pair) for pair in given]
+    names = [name for name, _ in values]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise click.BadParameter(f"{', '.join(twice)} is given more than once", param_hint="--given")
+    arguments: dict[str, JsonValue] = {"topology": str(topology.absolute()), "given": dict(values), **options}
     result = run_environment("topology", arguments, new_run_folder(topology.stem), Progress())
     present(result, as_json)
 

@@ -43,9 +43,9 @@ class ArtefactStore:
 
     def __init__(self, folder: Path) -> None:
         self.objects = folder / "objects"
-        self.views = folder / "artefacts"
+        self.copies = folder / "artefacts"
         self.objects.mkdir(parents=True, exist_ok=True)
-        self.views.mkdir(parents=True, exist_ok=True)
+        self.copies.mkdir(parents=True, exist_ok=True)
 
     def put(self, value: BaseModel | JsonValue) -> str:
         """Stores a value and gives its digest."""
@@ -61,36 +61,36 @@ class ArtefactStore:
 
     def publish(self, name: str, digest: str) -> None:
         """Makes the working copy of an artefact show this version."""
-        view = self.views / name
+        copy = self.copies / name
         with contextlib.suppress(FileNotFoundError):
-            (view / _MARK).unlink()
-        shutil.rmtree(view, ignore_errors=True)
+            (copy / _MARK).unlink()
+        shutil.rmtree(copy, ignore_errors=True)
         text = self._load(digest).decode()
         for _, path, content in _places(json.loads(text)):
-            _write(view / path, self._load(content), synced=False)
-        _write(view / VALUE, text.encode(), synced=False)
-        _write(view / _MARK, digest.encode(), synced=False)
+            _write(copy / path, self._load(content), synced=False)
+        _write(copy / VALUE, text.encode(), synced=False)
+        _write(copy / _MARK, digest.encode(), synced=False)
 
     def is_published(self, name: str, digest: str) -> bool:
         """Whether the working copy was made, completely, from this version."""
-        mark = self.views / name / _MARK
+        mark = self.copies / name / _MARK
         return mark.is_file() and mark.read_text("ascii") == digest
 
-    def read_view(self, name: str) -> JsonValue:
+    def read_copy(self, name: str) -> JsonValue:
         """The working copy as it is now, edits included; `InputError` when a person left it unreadable."""
-        view = self.views / name
+        copy = self.copies / name
         try:
-            value = json.loads((view / VALUE).read_text("utf-8-sig"))
+            value = json.loads((copy / VALUE).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
-            raise InputError([_unreadable(view, view / VALUE, error)]) from error
+            raise InputError([_unreadable(copy, copy / VALUE, error)]) from error
         places = {location: path for location, path, _ in _places(value)}
 
         def text(location: str, _: Mapping[str, str]) -> str:
-            path = view / places[location]
+            path = copy / places[location]
             try:
                 return path.read_bytes().decode()
             except (OSError, ValueError) as error:
-                raise InputError([_unreadable(view, path, error)]) from error
+                raise InputError([_unreadable(copy, path, error)]) from error
 
         return _join(value, text)
 
@@ -225,12 +225,12 @@ def _write(path: Path, content: bytes, *, synced: bool) -> None:
     draft.replace(path)
 
 
-def _unreadable(view: Path, path: Path, error: Exception) -> Problem:
+def _unreadable(copy: Path, path: Path, error: Exception) -> Problem:
     line = error.lineno if isinstance(error, json.JSONDecodeError) else None
     return Problem(
         "unreadable-artefact",
         f"The edited file cannot be read: {error}.",
-        f"Mend it, or delete {str(view)!r} to get the last version back; then resume.",
+        f"Mend it, or delete {str(copy)!r} to get the last version back; then resume.",
         file=str(path),
         line=line,
     )

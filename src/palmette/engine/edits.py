@@ -55,7 +55,7 @@ class Edits:
 
     def _value(self, name: str) -> BaseModel | JsonValue:
         """The working copy of an artefact, as its producer's type where there is one."""
-        value = self._store.read_view(name)
+        value = self._store.read_copy(name)
         producer = self._wiring.producer.get(name)
         if producer is None:
             return value
@@ -64,7 +64,7 @@ class Edits:
                 return self._invoker.output(producer, value)
             return [plain(self._invoker.output(producer, one)) for one in value] if isinstance(value, list) else value
         except ValidationError as error:
-            raise _spoilt(self._store.views / name, error) from error
+            raise _spoilt(self._store.copies / name, error) from error
 
     def _take_over(self, name: str, digest: str) -> None:
         if name in self._setup.copied:
@@ -90,20 +90,20 @@ class Edits:
             reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
             raise RunError(
                 f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
-                f"Mend it in {str(self._store.views / name)!r}, or delete that to have the old one; then resume.",
+                f"Mend it in {str(self._store.copies / name)!r}, or delete that to have the old one; then resume.",
                 code="edit-refused",
             )
         return verdict
 
 
-def _spoilt(view: Path, error: ValidationError) -> InputError:
+def _spoilt(copy: Path, error: ValidationError) -> InputError:
     return InputError(
         [
             Problem(
                 "spoilt-artefact",
                 f"{detail['msg']}.",
                 "Mend it and resume.",
-                file=str(view / "value.json"),
+                file=str(copy / "value.json"),
                 field=".".join(str(part) for part in detail["loc"]),
                 value=repr(detail["input"])[:200],
             )
