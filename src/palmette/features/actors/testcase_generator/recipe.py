@@ -8,7 +8,7 @@ from datetime import timedelta
 from palmette.features.actors.testcase_generator.offline import DAY, Suite
 from palmette.features.actors.testcase_generator.rows import moment
 from palmette.features.frame_json import instant_text
-from palmette.features.frames.calendar import as_value
+from palmette.features.frames.calendar import as_value, clock_changes
 from palmette.features.oracle.clock import instant_of, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
@@ -46,7 +46,10 @@ def recipe(suite: Suite) -> Iterator[str]:
 def _cutoffs(suite: Suite) -> Iterator[str]:
     view = suite.view
     known = list(dict.fromkeys(instant_text(staged.scene.cutoff) for staged in suite.staged))[:2]
-    later = f" in most cases; in one also {known[1]}, soon after a change of the clocks" if len(known) > 1 else ""
+    later = ""
+    if len(known) > 1:
+        why = "days there are not 24 hours" if clock_changes(suite.studio.zone) else "it is a midnight"
+        later = f" in most cases. In one {known[1]}: {why}, so give it the rows around the start of each window, too"
     if view.spine is not None and view.cutoff == "spine":
         yield (
             f"`as_of`: {known[0]}{later}. Times are told from it; the cut-off of each row is the "
@@ -66,7 +69,9 @@ def _instants(suite: Suite) -> Iterator[str]:
         ends = [_counted(suite, table, Window.ALL, (f"T-{step}", "T", "T+1d" if step == "1d" else "T+1h"))]
         for window in windows:
             names = ", ".join(feature.name for feature in features if feature.window == window)
-            ends.append(f"Window {window} ({names}): {_counted(suite, table, window, _around(window, step))}")
+            what = "All history" if window == Window.ALL else f"Window {window}"
+            alone = " Give it to an entity without later rows, too." if window == Window.ALL else ""
+            ends.append(f"{what} ({names}): {_counted(suite, table, window, _around(window, step))}{alone}")
         yield f"Times of {table.name}, in `{table.event_time}`: {' '.join(ends)}"
     if late := [f"{table.name}.{table.available_time}" for table in suite.studio.events() if table.available_time]:
         yield (
@@ -116,8 +121,8 @@ def _rows(view: View) -> Iterator[str]:
     )
     if states := [name for name, table in view.tables.items() if table.kind in ("snapshot", "scd2")]:
         yield (
-            f"States ({', '.join(states)}): one that begins at T, the newest before T and an older one of the same "
-            "key, one that has ended, and a key without any."
+            f"States ({', '.join(states)}): of one key an old one, another from T-12h on and a third from T on, all "
+            "different; one that has ended; a key without any."
         )
     for part in [f"{name}.{one.column}" for name, table in view.tables.items() for one in table.partitions if one.of]:
         yield f"Leave out {part}: it follows from the time."
