@@ -102,6 +102,12 @@ def test_nearest_names_and_remedies() -> None:
     assert "f.yaml:2 · parts[0].colour: 'gren' is not one of red, green. Did you mean 'green'?" in text
 
 
+def test_a_comma_that_ends_a_value_is_named() -> None:
+    with pytest.raises(InputError) as raised:
+        parse_document("title: a\nparts: [{name: round(a, 4)}]", Whole, "f.yaml")
+    assert any("in quotes" in problem.remedy for problem in raised.value.problems)
+
+
 def test_lines_of_fields() -> None:
     located = parse_located("title: a\nparts:\n  - name: b\n    size: 2\nextra:\n  odd key: 1\n", Whole, "f")
     assert [
@@ -141,6 +147,7 @@ def test_paths_that_are_refused(tmp_path: Path) -> None:
         (tmp_path, "is-a-directory", None),
         (tmp_path / "rigth.yaml", "no-such-file", "right.yaml"),
         (tmp_path / "no" / "such.yaml", "no-such-file", None),
+        (Path("/dev/zero"), "unreadable", None),
     ):
         with pytest.raises(InputError) as raised:
             read_document(path, Whole)

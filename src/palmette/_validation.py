@@ -36,6 +36,7 @@ _EXPECTED = {
     "datetime_object_invalid": "a date and time such as '2025-03-31T00:00:00Z'",
     "finite_number": "a finite number",
 }
+_QUOTE = "Put the value before it in quotes: in {...} and [...], a comma ends a value."
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
@@ -96,9 +97,10 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
 
 
 def _is_another(model: type[BaseModel], value: Any) -> bool:
-    """Whether a document lacks the key that begins its format, and mostly has keys that the format does not know."""
+    """Whether a document lacks the version that begins its format, and most of its keys are unknown."""
     unknown = [key for key in value if key not in model.model_fields]
-    return next(iter(model.model_fields)) not in value and len(unknown) > len(value) / 2
+    version = value.get(next(iter(model.model_fields)))
+    return not isinstance(version, int) and len(unknown) > len(value) / 2
 
 
 def _line(field: str, path: Path, parsed: Parsed) -> int:
@@ -208,7 +210,7 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             return Problem(
                 "unknown-key",
                 f"The key {key!r} is not known here.",
-                f"Known keys: {', '.join(known)}.",
+                _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}.",
                 value=key,
                 nearest=nearest(key, known),
             )
@@ -216,6 +218,8 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             return Problem("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
         case "literal_error":
             known = _choices(context.get("expected", ""))
+            if shown in known:
+                return Problem("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
             return Problem(
                 "invalid-choice",
                 f"{_spoken(value)} is not one of {', '.join(map(str, known))}.",
@@ -229,7 +233,7 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             return Problem(
                 "invalid-name",
                 f"{value!r} is not a name.",
-                "Use letters, digits and underscores, not a digit first.",
+                _QUOTE if _is_rest(value) else "Use letters, digits and underscores, not a digit first.",
                 value=shown,
             )
         case "string_pattern_mismatch":
@@ -238,7 +242,8 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             remedy = "Write it, or leave the key out." if kind == "string_too_short" else "Give at least one."
             return Problem("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
-            return Problem("out-of-range", f"{_spoken(value)} is out of range: {_lower(item['msg'])}.", value=shown)
+            message = f"{_spoken(value)} is out of range: {_lower(item['msg'])}."
+            return Problem("out-of-range", message, "Write a number within it.", value=shown)
         case "timezone_aware":
             return Problem(
                 "missing-offset",
@@ -275,6 +280,11 @@ def _unknown_kind(value: Any, place: _Place) -> Problem:
 def _keys(owner: Any) -> list[str]:
     owner = _strip(owner)
     return list(owner.model_fields) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
+
+
+def _is_rest(key: str) -> bool:
+    """Whether a key is the end of a value with a comma in it, as in `{derive: round(x, 2)}`."""
+    return any(key.count(one) != key.count(other) for one, other in ("()", "[]", "<>"))
 
 
 def _choices(expected: str) -> list[str]:

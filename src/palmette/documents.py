@@ -121,6 +121,8 @@ def read_text(path: Path) -> str:
             raise _refusal(path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it.")
         if not path.exists():
             raise _missing(path)
+        if not path.is_file():
+            raise _refusal(path, "unreadable", "This is a device or a pipe, not a file.", "Name a file.")
         if path.stat().st_size > MAX_BYTES:
             raise _refusal(
                 path,

@@ -17,6 +17,7 @@ from palmette.features.artefacts import Request
 from palmette.features.checks.golden import contradictions
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.partial import without_broken
 from palmette.features.spec.resolve import Answers, check_run, check_samples, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -45,16 +46,11 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> Inputs:
     Raises:
         InputError: every mistake in the three files, and every question that words leave open.
     """
-    located, base = read_located(run_file, Run), run_file.parent
-    run = located.value
-    fsc, dfr, repository, topology = (
-        Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path, run.topology or "")
+    located, problems = _read_run(run_file)
+    run, base = located.value, run_file.parent
+    fsc, dfr, repository = (
+        Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path)
     )
-    problems = check_run(located, base)
-    if repository.is_dir():
-        problems += _of_the_pull_request(located, repository)
-    if run.topology and not any(problem.field == "topology" for problem in problems):
-        problems += _of_the_topology(topology)
     view = None
     if not any(problem.field in ("fsc", "dfr") for problem in problems):
         try:
@@ -68,6 +64,30 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> Inputs:
     if problems or view is None:
         raise InputError(problems)
     return _assemble(run, view, {"fsc": fsc, "dfr": dfr, "run": run_file}, repository.resolve())
+
+
+def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
+    """The run file, and its mistakes; without the parts that have mistakes of form."""
+    try:
+        located = read_located(path, Run)
+    except InputError as error:
+        rest = without_broken(path, Run, error.problems, set(Run.model_fields) - {"run", "fsc", "dfr"})
+        if rest is None:
+            raise
+        found = [*error.problems, *rest.found(_of_the_run(rest.document, path.parent))]
+        return rest.document, sorted(found, key=lambda problem: problem.line or 0)
+    return located, _of_the_run(located, path.parent)
+
+
+def _of_the_run(located: Located[Run], base: Path) -> list[Problem]:
+    """Mistakes beside those of form."""
+    run, repository = located.value, base / located.value.repository.path
+    problems = check_run(located, base)
+    if repository.is_dir():
+        problems += _of_the_pull_request(located, Path(os.path.normpath(repository)))
+    if run.topology and not any(problem.field == "topology" for problem in problems):
+        problems += _of_the_topology(Path(os.path.normpath(base / run.topology)))
+    return problems
 
 
 def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path) -> Inputs:

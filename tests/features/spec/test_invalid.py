@@ -77,6 +77,12 @@ def test_mistakes_of_form_do_not_hide_the_others(tmp_path: Path) -> None:
     assert found[2].field.startswith(f"features[{names.index(name)}]")
 
 
+def test_a_source_with_a_mistake_of_form_does_not_hide_the_others(tmp_path: Path) -> None:
+    text = BASE["fsc"].replace("- filter: amount > 0", "- filtre: amount > 0").replace("column: tier}", "column: teir}")
+    found = problems_of(dict(BASE, fsc=text), tmp_path)
+    assert [problem.code for problem in found] == ["unknown-step", "unknown-column"]
+
+
 def test_one_mistake_is_one_problem(tmp_path: Path) -> None:
     """A feature that cannot be resolved does not make its users, nor the author's tests, wrong as well."""
     texts = dict(BASE, fsc=BASE["fsc"].replace("source: orders, window: 30d", "source: order, window: 30d"))

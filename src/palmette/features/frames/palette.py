@@ -214,7 +214,7 @@ _REPEATED = r"\{\d+(?:,\d*)?\}|[*+?]"
 
 
 def _times(count: str | None) -> int:
-    """How often something stands that is followed by `{2}`, `+` and the like: as often as it must, but once at least."""
+    """How often something stands that `{2}`, `+` and the like follow: as often as it must, but once at least."""
     return max(int(match[1]), 1) if (match := re.match(r"\{(\d+)", count or "")) else 1
 
 

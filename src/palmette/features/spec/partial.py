@@ -1,4 +1,4 @@
-"""A specification some of whose features or tests have mistakes of form: the rest of it can still be examined.
+"""A document some of whose parts have mistakes of form: the rest of it can still be examined.
 
 So a person sees the unknown key in one feature and the unknown column in another at once.
 """
@@ -7,67 +7,94 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from palmette._yaml import parse_yaml
 from palmette.documents import Located, read_text
 from palmette.errors import Problem
-from palmette.features.spec.fsc import FeatureSpec
 
-_ELEMENT = re.compile(r"(?P<list>features|tests)\[(?P<index>\d+)\]")
+M = TypeVar("M", bound=BaseModel)
+_PART = re.compile(r"(?P<key>\w+)(?:\[(?P<index>\d+)\])?")
 
 
-class Partial(NamedTuple):
-    """What is left of a specification."""
+class Partial(NamedTuple, Generic[M]):
+    """What is left of a document."""
 
-    spec: Located[FeatureSpec]
-    omitted: frozenset[str]
-    """Names of features that were left out."""
+    document: Located[M]
+    without: frozenset[str]
+    """Keys at the top that were left out."""
+    omitted: Mapping[str, frozenset[str]]
+    """Names of the elements that were left out, by list."""
     kept: Mapping[str, list[int]]
-    """Places in the file, by list."""
+    """Places in the file of those that were not."""
 
-    def as_written(self, problem: Problem) -> Problem:
-        """A problem of what is left, with its field as it is in the file."""
-        place = _ELEMENT.match(problem.field)
-        if place is None:
+    def found(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Problems of what is left, with their fields as they are in the file; not those of what was left out."""
+        return [self._as_written(each) for each in problems if _part(each.field)[0] not in self.without]
+
+    def _as_written(self, problem: Problem) -> Problem:
+        key, index, rest = _part(problem.field)
+        if index is None or key not in self.kept:
             return problem
-        index = self.kept[place["list"]][int(place["index"])]
-        return dataclasses.replace(problem, field=f"{place['list']}[{index}]{problem.field[place.end() :]}")
+        return dataclasses.replace(problem, field=f"{key}[{self.kept[key][index]}]{rest}")
 
 
-def without_broken(path: Path, problems: Iterable[Problem]) -> Partial | None:
-    """The specification without the features and tests that have problems; None where others are broken, too."""
-    broken: dict[str, set[int]] = {"features": set(), "tests": set()}
+def without_broken(
+    path: Path, model: type[M], problems: Iterable[Problem], optional: Collection[str]
+) -> Partial[M] | None:
+    """The document in a file without the parts that have problems.
+
+    Args:
+        optional: the keys at the top that the rest does not depend on; of lists, single elements are left out.
+
+    Returns:
+        None where other parts are broken, too.
+    """
+    parsed = parse_yaml(read_text(path).removeprefix("\ufeff"))
+    if not isinstance(parsed.value, dict):
+        return None
+    broken: dict[str, set[int]] = {}
+    without: set[str] = set()
     for problem in problems:
-        place = _ELEMENT.match(problem.field)
-        if place is None:
+        key, index, _ = _part(problem.field)
+        meant = key if key in model.model_fields else problem.nearest
+        if not key or (meant is not None and meant not in optional):
             return None
-        broken[place["list"]].add(int(place["index"]))
-    parsed = parse_yaml(read_text(path))
-    document, kept, names = dict(parsed.value), dict[str, list[int]](), set[str]()
-    for name, indices in broken.items():
-        items = document.get(name) or []
-        kept[name] = [index for index in range(len(items)) if index not in indices]
-        document[name] = [items[index] for index in kept[name]]
-        names |= {str(items[index].get("name")) for index in indices if isinstance(items[index], dict)}
+        if index is None or not isinstance(parsed.value.get(key), list):
+            without.add(key)
+        else:
+            broken.setdefault(key, set()).add(index)
+    document = {key: value for key, value in parsed.value.items() if key not in without}
+    kept = {key: [index for index in range(len(document[key])) if index not in broken[key]] for key in broken}
+    omitted = {key: frozenset(_names(document[key][index] for index in broken[key])) for key in broken}
+    document |= {key: [document[key][index] for index in kept[key]] for key in broken}
     try:
-        spec = FeatureSpec.model_validate(document)
+        value = model.model_validate(document)
     except ValidationError:
         return None
     lines = {_moved(field, kept): line for field, line in parsed.lines.items()}
-    return Partial(Located(spec, str(path), lines), frozenset(names), kept)
+    return Partial(Located(value, str(path), lines), frozenset(without), omitted, kept)
+
+
+def _names(elements: Iterable[Any]) -> Iterable[str]:
+    return (str(element.get("name")) for element in elements if isinstance(element, dict))
+
+
+def _part(field: str) -> tuple[str, int | None, str]:
+    """The key at the top, the place in its list, and the rest of a field."""
+    match = _PART.match(field)
+    if match is None:
+        return "", None, field
+    return match["key"], int(match["index"]) if match["index"] else None, field[match.end() :]
 
 
 def _moved(field: str, kept: Mapping[str, list[int]]) -> str:
     """A field of the file as it is in what is left; empty for what was left out."""
-    place = _ELEMENT.match(field)
-    if place is None:
+    key, index, rest = _part(field)
+    if index is None or key not in kept:
         return field
-    index = int(place["index"])
-    if index not in kept[place["list"]]:
-        return ""
-    return f"{place['list']}[{kept[place['list']].index(index)}]{field[place.end() :]}"
+    return f"{key}[{kept[key].index(index)}]{rest}" if index in kept[key] else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import keyword
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located
@@ -26,6 +26,9 @@ from palmette.features.spec.sources import Sources
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 from palmette.features.spec.words import Question, Reading, WordsContext, read_words
+
+_OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
+"""Parts of a specification that the others can be examined without."""
 
 Answers = Mapping[str, str | Reading]
 """By name of a feature in words: the words to read instead, or what they mean."""
@@ -54,12 +57,12 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     try:
         registry = read_located(dfr, Registry)
     except InputError as error:
-        problems += error.problems
+        problems += sorted([*error.problems, *_of_the_other_tables(dfr, error.problems)], key=_line)
     try:
         spec = read_located(fsc, FeatureSpec)
     except InputError as error:
         found = [*error.problems, *_of_the_rest(fsc, error.problems, registry, answers)]
-        problems += sorted(found, key=lambda problem: problem.line or 0)
+        problems += sorted(found, key=_line)
     if problems or registry is None or spec is None:
         raise InputError(problems)
     return resolve_located(spec, registry, answers=answers)
@@ -69,14 +72,32 @@ def _of_the_rest(
     fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Answers | None
 ) -> list[Problem]:
     """What else is wrong in a specification with mistakes of form."""
-    rest = None if registry is None else without_broken(fsc, form)
+    rest = None if registry is None else without_broken(fsc, FeatureSpec, form, _OPTIONAL)
     if rest is None or registry is None:
         return []
     try:
-        resolve_located(rest.spec, registry, answers=answers, omitted=rest.omitted)
+        resolve_located(rest.document, registry, answers=answers, omitted=rest.omitted)
     except InputError as error:
-        return [rest.as_written(problem) for problem in error.problems]
+        return rest.found(error.problems)
     return []
+
+
+def _of_the_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
+    """What else is wrong in a registry some of whose tables have mistakes of form."""
+    rest = without_broken(dfr, Registry, form, {"tables"})
+    if rest is None:
+        return []
+    findings = Findings(Located(FeatureSpec.model_construct(), "", {}), rest.document)
+    lint_registry(rest.document.value, findings)
+    try:
+        findings.raise_if_any()
+    except InputError as error:
+        return rest.found(error.problems)
+    return []
+
+
+def _line(problem: Problem) -> int:
+    return problem.line or 0
 
 
 def load_run(path: Path) -> Run:
@@ -105,12 +126,12 @@ def resolve_located(
     registry: Located[Registry],
     *,
     answers: Answers | None = None,
-    omitted: Collection[str] = (),
+    omitted: Mapping[str, frozenset[str]] | None = None,
 ) -> View:
     """As `resolve`, for documents that know where their fields are written.
 
     Args:
-        omitted: names of features that the specification has, but that cannot be examined.
+        omitted: names of features and sources that the specification has, but that cannot be examined.
     """
     spec = _with_sources(spec, answers or {})
     findings = Findings(spec, registry)
@@ -121,7 +142,7 @@ def resolve_located(
     lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = Scope(spec.value, registry.value, findings, grain)
-    return _Resolution(scope, answers or {}, omitted).view()
+    return _Resolution(scope, answers or {}, omitted or {}).view()
 
 
 def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
@@ -148,12 +169,12 @@ def _lint_name(name: str, findings: Findings) -> None:
 class _Resolution:
     """One specification on its way to a view."""
 
-    def __init__(self, scope: Scope, answers: Answers, omitted: Collection[str]) -> None:
+    def __init__(self, scope: Scope, answers: Answers, omitted: Mapping[str, frozenset[str]]) -> None:
         self.scope = scope
         self.answers = answers
-        self.omitted = omitted
+        self.omitted = omitted.get("features", frozenset())
         self.spec = scope.spec
-        self.sources = Sources(scope)
+        self.sources = Sources(scope, omitted.get("sources", frozenset()))
         self.resolver = FeatureResolver(scope, self.sources)
         self.spine, self.kept = resolve_spine(scope)
 
@@ -220,6 +241,8 @@ class _Resolution:
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
+        if self.sources.omitted:
+            return []  # the words may be about a source that cannot be examined
         reading = self._reading(feature)
         if isinstance(reading, Question):
             self.scope.findings.in_spec(
@@ -272,7 +295,8 @@ class _Resolution:
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
         """Without a spine, some feature must bring the rows."""
-        if self.spec.spine is not None or self.omitted or len(features) < len(self.spec.features):
+        incomplete = self.omitted or self.sources.omitted or len(features) < len(self.spec.features)
+        if self.spec.spine is not None or incomplete:
             return
         grain = set(self.scope.grain)
         for feature in features:

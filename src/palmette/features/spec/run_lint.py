@@ -91,7 +91,8 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
 def _missing(run: Located[Run], field: str, path: Path, kind: str) -> Problem:
     path = Path(os.path.normpath(path))
     other = "file" if kind == "folder" else "folder"
-    what = f"{str(path)!r} is a {other}, not a {kind}." if path.exists() else f"There is no {kind} {str(path)!r}."
+    is_other = path.is_dir() or path.is_file()
+    what = f"{str(path)!r} is a {other}, not a {kind}." if is_other else f"There is no {kind} {str(path)!r}."
     names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
     problem = run.problem(
         "no-such-file" if kind == "file" else "no-such-folder",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from palmette.features.spec.fsc import Source
@@ -40,8 +40,10 @@ class ResolvedSource:
 class Sources:
     """The sources of a view by name: declared ones, and registry tables that are used as they are."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, omitted: Collection[str] = ()) -> None:
         self.scope = scope
+        self.omitted = omitted
+        """Names of those that cannot be examined."""
         self._declared: dict[str, tuple[Source, str]] = {}
         for index, source in enumerate(scope.spec.sources):
             field = f"sources[{index}]"
@@ -69,6 +71,8 @@ class Sources:
 
     def get(self, name: str, field: str | None = None) -> ResolvedSource | None:
         """The source of this name; with `field`, an unknown one is reported."""
+        if name in self.omitted:
+            return None
         if name not in self._resolved:
             if self.scope.registry.table(name) is None:
                 if field is not None:

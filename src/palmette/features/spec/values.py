@@ -48,7 +48,9 @@ class NotATypeError(ValueError):
     """A text names no Spark SQL type."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is not a Spark SQL type")
+        super().__init__(
+            f"{text!r} is no type here; there are {', '.join(ATOMIC_TYPES)}, decimal(p,s), array<type> and map<string,type>"
+        )
         self.nearest = nearest(text, (*ATOMIC_TYPES, *_ALIASES))
 
 
