@@ -44,9 +44,10 @@ def build_features(run_file: str | Path, *, observer: Observer | None = None) ->
         InputError: with every mistake in the run file, the specification and the registry.
         MachineError: something that the run needs is not installed.
     """
-    from palmette.engine import run_environment
+    from palmette.engine import new_run_folder, run_environment
 
-    return run_environment("features", {"run_file": str(Path(run_file).resolve())}, observer=observer)
+    path = Path(run_file).resolve()
+    return run_environment("features", {"run_file": str(path)}, new_run_folder(path.stem), observer)
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from palmette.engine import (
     Node,
     ScriptedHuman,
     Setup,
+    find_run,
+    new_run_folder,
     read_journal,
     register,
     resume_run,
@@ -218,3 +221,16 @@ def test_a_fan_out_edited_as_a_whole_is_checked_by_length(tmp_path: Path) -> Non
     (tmp_path / "artefacts/each_part/value.json").write_text("[]")
     with pytest.raises(RunError, match="0 outputs for 3 inputs"):
         resume_run(tmp_path, setup=chain(*toys(), nodes=nodes))
+
+
+@pytest.mark.parametrize(
+    ("what", "name"), [("offer_daily", "offer_daily"), ("my run/../x", "my-run-..-x"), ("größe 2.0", "größe-2.0")]
+)
+def test_a_run_is_called_after_what_it_is_about(
+    what: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    folder = new_run_folder(what)
+    assert folder.parent == tmp_path / "runs" and re.fullmatch(rf"\d{{8}}-\d{{6}}-{name}-[0-9a-f]{{4}}", folder.name)
+    run_topology(chain(*diamond()), folder)
+    assert find_run(folder.name[:16]) == find_run("latest") == folder

@@ -28,7 +28,7 @@ def features(
 
     Ends with a pull request on a branch of the repository and a screen that says what was checked.
     """
-    from palmette.engine import ConsoleHuman, NoHuman, run_environment
+    from palmette.engine import ConsoleHuman, NoHuman, new_run_folder, run_environment
     from palmette.features.questions import answered
 
     run_file = run_file.resolve()
@@ -41,4 +41,4 @@ def features(
         "model": model,
         "seed": seed,
     }
-    present(run_environment("features", arguments, observer=Progress()), as_json)
+    present(run_environment("features", arguments, new_run_folder(run_file.stem), Progress()), as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ def runs_folder() -> Path:
 
 
 def new_run_folder(what: str) -> Path:
-    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-features-3f2a`.
+    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a`.
 
     Raises:
         MachineError: there is no place for it.
@@ -34,8 +35,8 @@ def new_run_folder(what: str) -> Path:
     there = next(place for place in (runs_folder(), *runs_folder().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise unwritable(runs_folder(), "" if there.is_dir() else f"{str(there)!r} is a file")
-    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    return runs_folder() / f"{stamp}-{what}-{secrets.token_hex(2)}"
+    stamp, name = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S"), re.sub(r"[^\w.]+", "-", what).strip("-")
+    return runs_folder() / f"{stamp}-{name}-{secrets.token_hex(2)}"
 
 
 def run_environment(
