@@ -44,6 +44,20 @@ def test_functions_use_their_own_parameters(name: str) -> None:
     assert '"as_of"' in source, "the column keeps its name"
 
 
+def test_a_function_that_is_called_like_a_variable_can_be_called() -> None:
+    view = load_view(OFFERS / "specs/offer_daily.yaml", OFFERS / "registry.yaml")
+    accessors = {f"source:{table}": f"config['{table}']" for table in view.tables}
+    config = Config(
+        file=TextFile(path="x.yaml", text=""), class_name="", accessors={**accessors, "output": "config['output']"}
+    )
+    named = {"read": "tables", "build": "features"}
+    functions = tuple(shape.model_copy(update={"name": named.get(shape.name, shape.name)}) for shape in FUNCTIONS)
+    source = script(view, CONVENTIONS.model_copy(update={"functions": functions}), config)
+    assert "tables_ = tables(spark, config)" in source
+    assert "features_ = features(tables_, as_of)" in source
+    assert "store(features_, config)" in source
+
+
 def test_a_cutoff_that_is_text_is_parsed_first() -> None:
     view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
     accessors = {f"source:{table}": f"config['{table}']" for table in view.tables}

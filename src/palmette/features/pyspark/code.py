@@ -43,6 +43,17 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
+def renamed(line: str, name: str, new: str) -> str:
+    """A line of code with another name for a variable, not for a function, an attribute or what text says.
+
+    >>> renamed('day = as_of - F.expr("as_of")  # as_of', "as_of", "moment")
+    'day = moment - F.expr("as_of")  # as_of'
+    """
+    text = r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*"""
+    variable = rf"(?<![\w.]){name}(?![\w(])"
+    return re.sub(f"{text}|{variable}", lambda found: new if found[0] == name else found[0], line)
+
+
 def column(name: str) -> Code:
     """A column by name."""
     reference = name if re.fullmatch(r"\w+", name) else f"`{name}`"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Collection
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
-from palmette.features.pyspark.code import Code, chain, names, quoted
+from palmette.features.pyspark.code import Code, chain, names, quoted, renamed
 from palmette.features.pyspark.groups import Written, write_group
 from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
 from palmette.features.pyspark.layout import groups, lookups
@@ -42,11 +44,12 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
             | {utility.name for utility in utilities.chosen}
         ),
     )
+    called = {shape.name for shape in conventions.functions} | {utility.name for utility in utilities.chosen}
     bodies = {
         "build": _Build(scope, conventions).body(),
         "load": load_body(scope, conventions, config),
         "write": write_body(scope, conventions, config),
-        "main": main_body(scope, conventions, config),
+        "main": _beside(called, main_body(scope, conventions, config)),
     }
     blocks = []
     for shape in conventions.functions:
@@ -64,6 +67,15 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
         "\n".join(constants),
     ]
     return "\n\n".join(part for part in head if part) + "\n\n\n" + code + "\n"
+
+
+def _beside(called: Collection[str], lines: list[str]) -> list[str]:
+    """Lines of code whose variables hide none of the functions that they call."""
+    nodes = ast.walk(ast.parse("\n".join(lines)))
+    variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for name in sorted(variables & set(called)):
+        lines = [renamed(line, name, f"{name}_") for line in lines]
+    return lines
 
 
 def _constants(scope: Scope, config: Config, code: str) -> list[str]:
@@ -129,7 +141,7 @@ class _Build:
         joins = self._joins()
         joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
         parsed, name = self._cutoff()
-        return [*parsed, *(_renamed(line, name) for line in (*self.lines, *self._contract(joined)))]
+        return [*parsed, *(renamed(line, "as_of", name) for line in (*self.lines, *self._contract(joined)))]
 
     def _cutoff(self) -> tuple[list[str], str]:
         """The cut-off by the name that the team's function gives it, parsed first where it is text."""
@@ -295,15 +307,6 @@ class _Build:
             return code.argument
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)
         return code.text if keeps_name else f"{code.text}.alias({quoted(feature.name)})"
-
-
-_TEXT_OR_CUTOFF = re.compile(r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*|(?<![\w.])as_of(?!\w)""")
-"""Text and comments, in which a column may be called like the cut-off, or the variable."""
-
-
-def _renamed(line: str, name: str) -> str:
-    """A line of code with another name for the variable `as_of`."""
-    return _TEXT_OR_CUTOFF.sub(lambda found: name if found[0] == "as_of" else found[0], line)
 
 
 def _select(start: str, columns: list[str]) -> str:

@@ -48,9 +48,8 @@ class NotATypeError(ValueError):
     """A text names no Spark SQL type."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(
-            f"{text!r} is no type here; there are {', '.join(ATOMIC_TYPES)}, decimal(p,s), array<type> and map<string,type>"
-        )
+        known = ", ".join((*ATOMIC_TYPES, "decimal(p,s)", "array<type>", "map<string,type>"))
+        super().__init__(f"{text!r} is no type here; there are {known}")
         self.nearest = nearest(text, (*ATOMIC_TYPES, *_ALIASES))
 
 
