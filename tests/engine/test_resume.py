@@ -20,6 +20,8 @@ from palmette.engine import (
     Node,
     ScriptedHuman,
     Setup,
+    Verdict,
+    Violation,
     find_run,
     new_run_folder,
     read_journal,
@@ -28,7 +30,7 @@ from palmette.engine import (
     run_environment,
     run_topology,
 )
-from palmette.errors import InputError, RunError
+from palmette.errors import DeveloperError, InputError, RunError
 
 
 def diamond() -> list[Toy]:
@@ -221,6 +223,38 @@ def test_a_fan_out_edited_as_a_whole_is_checked_by_length(tmp_path: Path) -> Non
     (tmp_path / "artefacts/each_part/value.json").write_text("[]")
     with pytest.raises(RunError, match="0 outputs for 3 inputs"):
         resume_run(tmp_path, setup=chain(*toys(), nodes=nodes))
+
+
+class Brittle(Toy):
+    """Its methods that the engine asks may fail."""
+
+    broken: tuple[str, ...] = ()
+
+    def check(self, input: Any, output: Any, context: Context) -> Verdict:
+        if "check" in self.broken:
+            raise ZeroDivisionError("oops")
+        return super().check(input, output, context)
+
+    def implicated(self, violation: Violation, output: Any) -> str | None:
+        if "implicated" in self.broken:
+            raise ZeroDivisionError("oops")
+        return super().implicated(violation, output)
+
+
+def test_a_criterion_that_crashes_on_an_edit_refuses_it(tmp_path: Path) -> None:
+    toys = [Brittle("a", strict=True)]
+    run_topology(chain(*toys), tmp_path)
+    toys[0].broken = ("check",)
+    edit(tmp_path, "a", "A")
+    with pytest.raises(RunError, match=r"actor-crashed: a raised ZeroDivisionError: oops"):
+        resume_run(tmp_path, setup=chain(*toys))
+
+
+def test_an_actor_that_cannot_say_whether_it_is_to_blame_is_named(tmp_path: Path) -> None:
+    brittle = Brittle("a", faulty=True)
+    brittle.broken = ("implicated",)
+    with pytest.raises(DeveloperError, match=r"a raised ZeroDivisionError, asked whether it is to blame for 'fault'"):
+        run_topology(chain(brittle, Toy("b", ["a"], strict=True)), tmp_path)
 
 
 @pytest.mark.parametrize(

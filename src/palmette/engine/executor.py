@@ -168,14 +168,14 @@ class Executor:
 
     def _implicated(self, name: str, violation: Violation) -> str | None:
         """What the actor's current (or, without one, its last refused) output has to do with a violation."""
-        state, actor = self._recorder.state, self._setup.actors[name]
-        version = state.artefacts.get(actor.produces)
+        state = self._recorder.state
+        version = state.artefacts.get(self._setup.actors[name].produces)
         refused = state.actor(name).refused
         if state.actor(name).status == "failed" and refused:
-            return actor.implicated(violation, self._invoker.output(name, self._store.get(refused)))
+            return self._invoker.implicated(name, violation, self._store.get(refused))
         if version is None or not state.actor(name).key:
             return None
         value = self._store.get(version.digest)
         values = value if self._setup.topology.actors[name].fan_out and isinstance(value, list) else [value]
-        answers = (actor.implicated(violation, self._invoker.output(name, one)) for one in values)
+        answers = (self._invoker.implicated(name, violation, one) for one in values)
         return next((answer for answer in answers if answer), None)

@@ -145,10 +145,24 @@ class Invoker:
             return Verdict.of([Violation(code="wrong-length", message=message)])
         return _together(
             [
-                self._actor(name).check(self._input(name, inputs, item), self.output(name, output), self._context(name))
+                self._measured(name, self._input(name, inputs, item), self.output(name, output), self._context(name))
                 for item, output in zip(items, outputs, strict=True)
             ]
         )
+
+    def implicated(self, name: str, violation: Violation, value: JsonValue) -> str | None:
+        """What an actor says that a stored output (of a fan-out: one element) has to do with a violation."""
+        output = self.output(name, value)
+        try:
+            return self._actor(name).implicated(violation, output)
+        except PalmetteError:
+            raise
+        except Exception as error:  # the process boundary to actors: whose mistake it is can be said
+            raise DeveloperError(
+                f"{name} raised {type(error).__name__}, asked whether it is to blame for {violation.code!r}: {error}.",
+                "Mend its `implicated`, and resume the run.",
+                code="actor-crashed",
+            ) from error
 
     def output(self, name: str, value: JsonValue) -> BaseModel:
         """A stored output (of a fan-out: one element) as the actor's type."""
@@ -244,17 +258,20 @@ class Invoker:
             if digest in refused:  # the same again: measuring it again, or trying once more, would bring nothing
                 return _Outcome(attempt, refused[digest], digest, hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
-            return _Outcome(attempt, self._actor(task.name).check(task.input, stored, context), digest)
         except PalmetteError:
             raise
         except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
-            crash = Violation(
-                code="actor-crashed",
-                message=f"{task.name} raised {type(error).__name__}: {error}",
-                evidence=traceback.format_exc(limit=-8)[-4000:],
-                subject=task.name,
-            )
-            return _Outcome(attempt, Verdict.of([crash]), digest)
+            return _Outcome(attempt, Verdict.of([_crash(task.name, error)]), digest)
+        return _Outcome(attempt, self._measured(task.name, task.input, stored, context), digest)
+
+    def _measured(self, name: str, input: BaseModel, output: BaseModel, context: Context) -> Verdict:
+        """The actor's criterion; a crash of it is a violation, too."""
+        try:
+            return self._actor(name).check(input, output, context)
+        except PalmetteError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
+            return Verdict.of([_crash(name, error)])
 
     def _actor(self, name: str) -> Actor:
         return self._setup.actors[name]
@@ -323,6 +340,15 @@ class Invoker:
             pay=self._ledger.payer(name, task.item if task else None),
             progress=lambda message: self._recorder.progress(name, message),
         )
+
+
+def _crash(name: str, error: Exception) -> Violation:
+    return Violation(
+        code="actor-crashed",
+        message=f"{name} raised {type(error).__name__}: {error}",
+        evidence="".join(traceback.format_exception(error, limit=-8))[-4000:],
+        subject=name,
+    )
 
 
 def _gives_up(attempt: Attempt[Any]) -> bool:
