@@ -52,3 +52,13 @@ def test_new_names_only_where_all_pythons_of_the_team_have_them(python: str, exp
     source = "from datetime import datetime, timezone\n\nprint(datetime.now(timezone.utc))\n"
     made = format_file(TextFile(path="x.py", text=source), conventions, Sandbox(), tmp_path)
     assert f"now({expected})" in made.text
+
+
+def test_long_texts_are_broken_where_words_end(tmp_path: Path) -> None:
+    conventions = Conventions(script_path="", test_path="", config_path="", functions=(), line_length=40)
+    source = 'column = F.expr("first_part_of(some_sql) + second_part_of(some_sql)")\n'
+    made = format_file(TextFile(path="x.py", text=source), conventions, Sandbox(), tmp_path)
+    assert made.text == (
+        'column = F.expr(\n    "first_part_of(some_sql) + "\n    "second_part_of(some_sql)"\n)\n'
+    )
+    assert format_file(made, conventions, Sandbox(), tmp_path) == made

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,7 +35,21 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
         target.write_text(file.text, encoding="utf-8")
         for command in _commands(conventions):
             sandbox.run([*command, file.path], cwd=root, limits=Limits(seconds=30))
-        return TextFile(path=file.path, text=target.read_text(encoding="utf-8"))
+        text = target.read_text(encoding="utf-8")
+        return TextFile(path=file.path, text=_LONE_TEXT.sub(partial(_broken, conventions.line_length), text))
+
+
+_LONE_TEXT = re.compile(r"""^(?P<indent>[ ]+)"(?P<text>[^"\\\n]+)"(?P<comma>,?)$""", re.MULTILINE)
+"""A string literal that has a line for itself."""
+
+
+def _broken(length: int, line: re.Match[str]) -> str:
+    """The line; where it is too long, the text as implicitly joined pieces."""
+    indent, text = line["indent"], line["text"]
+    if len(line[0]) <= length:
+        return line[0]
+    pieces = re.findall(rf".{{1,{max(length - len(indent) - 3, 20)}}}(?:(?<=\s)|$)|\S+\s?", text)
+    return "\n".join(f'{indent}"{piece}"' for piece in pieces) + line["comma"]
 
 
 def _own_modules(source: str, repository: Path) -> Iterator[Path]:
