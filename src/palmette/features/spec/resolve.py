@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import keyword
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located
@@ -278,20 +278,32 @@ class _Resolution:
                     value=entry,
                     known=known | names,
                 )
-        for feature in features:
-            touched = sorted(
-                origin
-                for origin in feature.origins
-                if origin in self.spec.forbidden or origin.split(".")[1] in self.spec.forbidden
+        touched = {
+            (feature.field, f"Feature {feature.view.name!r} depends on", origin)
+            for feature in features
+            for origin in self._banned(feature.origins)
+        }
+        reported = {origin for _, _, origin in touched}
+        used = {feature.view.source for feature in features}
+        touched |= {
+            (field, f"The column {column!r} comes from", origin)
+            for name, source in self.sources.resolved.items()
+            for column, field in source.added.items()
+            for origin in self._banned(source.columns.origins.get(column, ()))
+            if name in used and origin not in reported
+        }
+        for field, what, origin in sorted(touched):
+            self.scope.findings.in_spec(
+                "forbidden-column",
+                f"{what} {origin!r}, which is forbidden.",
+                "Compute it from other columns, leave it out, or lift the ban.",
+                field=field,
+                value=origin,
             )
-            for origin in touched:
-                self.scope.findings.in_spec(
-                    "forbidden-column",
-                    f"Feature {feature.view.name!r} depends on {origin!r}, which is forbidden.",
-                    "Compute it from other columns, or lift the ban.",
-                    field=feature.field,
-                    value=origin,
-                )
+
+    def _banned(self, origins: Iterable[str]) -> list[str]:
+        forbidden = self.spec.forbidden
+        return [origin for origin in origins if origin in forbidden or origin.split(".")[1] in forbidden]
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
         """Without a spine, some feature must bring the rows."""

@@ -102,7 +102,8 @@ class Budget(Model):
     minutes: float = Field(default=60, gt=0)
     """Most minutes."""
     tokens: int | None = Field(default=None, ge=1)
-    """Most tokens of language models, prompts and answers together; a call that could lead beyond is not made."""
+    """Most tokens of language models, prompts and answers together; a call that could lead beyond is not made.
+    400000 when neither tokens nor money is limited."""
     money: float | None = Field(default=None, gt=0)
     """Most US dollars for language models; needs models whose price is known."""
 

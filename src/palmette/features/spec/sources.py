@@ -30,6 +30,8 @@ class ResolvedSource:
     """Columns that order the rows uniquely; None when none are known."""
     tables: frozenset[str]
     """Registry tables that it reads."""
+    added: Mapping[str, str]
+    """Columns that its steps add or replace, and where."""
 
     @property
     def values(self) -> Mapping[str, tuple[str | int | bool, ...]]:
@@ -113,6 +115,7 @@ class Sources:
             walk.rows,
             walk.order,
             frozenset(walk.tables),
+            walk.added,
         )
 
     def _late_by(self, source: Source, field: str) -> tuple[str, ...] | None:

@@ -46,6 +46,8 @@ class StepWalk:
         self.order: tuple[str, ...] | None = order if table.keys_enforced else None
         """Columns that give the rows a unique order; None when none are known."""
         self.tables: set[str] = {table.name}
+        self.added: dict[str, str] = {}
+        """Where in the FSC columns are added or replaced."""
         self.times = frozenset(_times(table))
 
     def apply(self, step: Step, field: str) -> None:
@@ -102,6 +104,7 @@ class StepWalk:
         if self.order and name in self.table.keys:
             self.order = None
         self.columns.put(name, kind, origins)
+        self.added[name] = field
 
     def _filter(self, step: FilterStep, field: str) -> None:
         checked = self.scope.expression(step.filter, self.columns, f"{field}.filter", wanted="boolean")
