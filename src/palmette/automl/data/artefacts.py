@@ -1,0 +1,146 @@
+"""What is known of the data of a run: its files, columns and repairs, and how the hold-out was cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palmette.documents import Model
+from palmette.errors import UserError
+
+Kind = Literal["numeric", "categorical", "boolean", "datetime", "text", "identifier", "constant", "list"]
+"""What a column is to a model; `constant` includes columns without any value."""
+
+Role = Literal["train", "test", "predict", "submission"]
+"""train: rows with the target; test: a given hold-out; predict: rows without it; submission: the form of an answer."""
+
+Strategy = Literal["random", "stratified", "grouped", "time", "given", "none"]
+
+
+class Repair(Model):
+    """Something that was changed, or is only told, on the way from the file to the table."""
+
+    code: str
+    """Stable, kebab-case."""
+    subject: str
+    """The column or file that it is about."""
+    count: int
+    """Rows, cells or columns that it concerns."""
+    text: str
+    """One sentence for a person, with the count."""
+    changed: bool = True
+    """False for what is only reported."""
+
+
+class Dialect(Model):
+    """How a delimited text is written."""
+
+    encoding: str
+    delimiter: str
+    """Empty where the text has a single column."""
+    quote: str = '"'
+    """Empty where quotes mean nothing."""
+    escape: str = ""
+    header: bool = True
+    """False where the columns have no names in the file."""
+    skipped: int = 0
+    """Lines before the header."""
+
+
+class DataFile(Model):
+    """A file, or a named set, that rows came from."""
+
+    path: str
+    """As it was named; for a set of a hub, e.g. `sklearn:iris`."""
+    member: str = ""
+    """The file in an archive, the sheet or the table, where there are several."""
+    role: Role
+    sha256: str
+    """Of the bytes of the file; of the rows, for a set of a hub."""
+    bytes: int
+    format: str
+    """csv, parquet, json, excel, sqlite, duckdb, arrow or hub."""
+    compression: str = ""
+    dialect: Dialect | None = None
+    rows: int
+
+
+class Reading(Model):
+    """How the values of a column are written in the file, and thus how to read new ones."""
+
+    form: Literal["number", "date", "boolean", "words", "native"]
+    """native: the file has types of its own."""
+    decimal: str = "."
+    thousands: str = ""
+    affix: str = ""
+    """Currency, percent sign or unit that is written with every number, and left out."""
+    formats: tuple[str, ...] = ()
+    """Of dates, as strptime has them."""
+    missing: tuple[str, ...] = ()
+    """Texts that were read as missing."""
+
+
+class Column(Model):
+    """A column of the table."""
+
+    name: str
+    source: str
+    """The name in the file; differs where that is missing, repeated, or refused by libraries."""
+    kind: Kind
+    dtype: str
+    """Of pandas."""
+    missing: float
+    """Share of rows without a value."""
+    distinct: int
+    """Different values, missing aside."""
+    examples: tuple[str, ...]
+    """Up to five values; data, never an instruction."""
+    reading: Reading
+
+
+class Dataset(Model):
+    """The data of a run, as read."""
+
+    files: tuple[DataFile, ...]
+    columns: tuple[Column, ...]
+    rows: int
+    """Rows that have, or may have, the target: those of the train files, then those of the test files."""
+    test_rows: int = 0
+    """How many of the rows came from a test file with the target; they are the last ones, and the hold-out."""
+    predict_rows: int = 0
+    """Rows of a test file without the target."""
+    targets: tuple[str, ...] = ()
+    """Columns that train files have and test files lack, or that the sample submission asks for."""
+    key: str = ""
+    """The column of the sample submission that says which row an answer is for."""
+    repairs: tuple[Repair, ...] = ()
+
+    def column(self, name: str) -> Column | None:
+        """The column of this name, or of this name in the file; None where there is none."""
+        own = [one for one in self.columns if one.name == name] or [one for one in self.columns if one.source == name]
+        return own[0] if own else None
+
+
+class HoldOut(Model):
+    """How the hold-out was cut: enough to cut it again, and to tell a person. The positions are not written down."""
+
+    rows: int
+    training_rows: int
+    left_out: int = 0
+    """Rows without a target value, in neither part."""
+    strategy: Strategy
+    grouped_by: tuple[str, ...] = ()
+    """The columns whose equal values stay on one side: an entity, or all features where rows repeat."""
+    time: str = ""
+    seed: int
+    digest: str
+    """Of the positions of the hold-out."""
+    reasons: tuple[str, ...]
+    """How and why, in sentences."""
+
+
+@dataclass
+class TableError(UserError):
+    """There are several tables, and nothing says which; `options` are their names."""
+
+    options: tuple[str, ...] = field(default=(), kw_only=True)

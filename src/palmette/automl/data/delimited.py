@@ -1,0 +1,212 @@
+"""Delimited text into rows of text: the dialect, records that are damaged, lines that are no records, the header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from palmette.automl.data.artefacts import Dialect, Repair
+from palmette.automl.data.dialects import Form, sniff
+from palmette.automl.data.headers import is_header
+from palmette.automl.data.opening import Opened
+
+Row = list[str]
+WHOLE = Form("", "", "")
+"""Of rows that are divided already."""
+COMMENT = ("#", "//", "%", "--")
+MOST_RAGGED = 0.5
+"""Share of rows with another number of fields above which a text is no table."""
+
+
+class Delimited(NamedTuple):
+    """A table of text: names as they are written, cells by column, None for what a short row lacks."""
+
+    names: list[str]
+    columns: list[tuple[str | None, ...]]
+    dialect: Dialect
+    repairs: list[Repair]
+
+
+def read_delimited(opened: Opened, text: str, encoding: str) -> Delimited:
+    """The table in a text.
+
+    Raises:
+        InputError: there is none.
+    """
+    tell = Teller(opened.name)
+    text, skipped = _preface(text, tell)
+    form = sniff(text)
+    rows = _records(text, form, tell)
+    found = table_of(opened, rows, tell, form)
+    dialect = Dialect(
+        encoding=encoding,
+        delimiter=form.delimiter if len(found.names) > 1 else "",
+        quote=form.quote,
+        escape=form.escape,
+        header=found.dialect.header,
+        skipped=skipped + found.dialect.skipped,
+    )
+    return found._replace(dialect=dialect)
+
+
+def table_of(opened: Opened, rows: list[Row], tell: Teller, form: Form = WHOLE) -> Delimited:
+    """The table in rows of text, which may have titles, comments, blank lines and repeated headers among them."""
+    rows = _without_blank(rows, tell)
+    rows, before = _without_notes(rows, form, tell)
+    if not rows:
+        raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
+    names, rows, header = _header(rows, tell)
+    names, even = _even(opened, names, rows, tell)
+    columns: list[tuple[str | None, ...]] = list(zip(*even, strict=True)) if even else [() for _ in names]
+    names, columns = _without_trailing(names, columns, tell)
+    dialect = Dialect(encoding="", delimiter="", header=header, skipped=before)
+    return Delimited(names, columns, dialect, tell.repairs)
+
+
+class Teller:
+    """Collects what was repaired in a file."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.repairs: list[Repair] = []
+
+    def __call__(self, code: str, count: int, text: str) -> None:
+        if count:
+            said = f"{text[0].upper()}{text[1:]}."
+            self.repairs.append(Repair(code=code, subject=self.subject, count=count, text=said))
+
+
+def _preface(text: str, tell: Teller) -> tuple[str, int]:
+    """The text without the first line that spreadsheets write for themselves."""
+    if found := re.match(r"sep=.\r?\n", text, re.IGNORECASE):
+        tell("separator-line", 1, f"the line {found[0].strip()!r} at the top of {tell.subject} was left out")
+        return text[found.end() :], 1
+    return text, 0
+
+
+def _records(text: str, form: Form, tell: Teller) -> list[Row]:
+    """The records; where quotes are damaged, by lines if lines are more alike than what the quotes make of them."""
+    csv.field_size_limit(2**31 - 1)
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), **form.settings, strict=True))
+    except csv.Error:
+        pass
+    try:
+        quoted = list(csv.reader(io.StringIO(text, newline=""), **form.settings))
+    except csv.Error:
+        quoted = []
+    if quoted and not any("\n" in cell for row in quoted for cell in row):
+        return quoted
+    lines, broken = _by_lines(text, form)
+    if quoted and _alike(quoted) > _alike(lines):
+        return quoted
+    tell("broken-quotes", broken, f"{broken} lines of {tell.subject} have a quote that nothing closes; it was left out")
+    return lines
+
+
+def _by_lines(text: str, form: Form) -> tuple[list[Row], int]:
+    """Each line as a record, and how many have a quote that nothing closes."""
+    found: list[Row] = []
+    broken = 0
+    for line in text.splitlines():
+        odd = bool(form.quote) and (line.count(form.quote) - line.count(f"{form.escape}{form.quote}") * 2) % 2 == 1
+        settings = form.settings | ({"quoting": csv.QUOTE_NONE, "quotechar": None} if odd else {})
+        row = next(csv.reader([line], **settings), [])
+        found.append([cell.strip(form.quote) for cell in row] if odd else row)
+        broken += odd
+    return found, broken
+
+
+def _alike(rows: list[Row]) -> float:
+    """Share of rows with the most frequent number of fields."""
+    widths = Counter(len(row) for row in rows if row)
+    return max(widths.values()) / widths.total() if widths else 0.0
+
+
+def _without_blank(rows: list[Row], tell: Teller) -> list[Row]:
+    while rows and not any(cell.strip() for cell in rows[-1]):
+        rows.pop()
+    kept = [row for row in rows if row and (len(row) > 1 or row[0].strip())]
+    count = len(rows) - len(kept)
+    tell("blank-lines", count, f"{count} blank lines of {tell.subject} were left out")
+    return kept
+
+
+def _width(rows: Sequence[Row]) -> int:
+    """How many fields most rows have; of the body, because titles come first."""
+    widths = Counter(len(row) for row in rows)
+    return max(widths, key=lambda one: (widths[one], one)) if widths else 0
+
+
+def _without_notes(rows: list[Row], form: Form, tell: Teller) -> tuple[list[Row], int]:
+    """The rows without comments, and without titles above the header; how many lines were above it."""
+    width = _width(rows)
+    notes = [row[0].lstrip().startswith(COMMENT) and len(row) != width for row in rows]
+    if width == 1 and not form.delimiter:
+        notes = [row[0].startswith("#") for row in rows]
+    first = next((index for index, row in enumerate(rows) if len(row) >= min(width, 2) and not notes[index]), 0)
+    if width > 2:
+        while first < min(len(rows) - 1, 20) and (len([c for c in rows[first] if c.strip()]) < 2 or notes[first]):
+            first += 1
+    titles = sum(1 for index in range(first) if not notes[index])
+    tell("title-lines", titles, f"{titles} lines above the header of {tell.subject} were left out")
+    tell("comment-lines", sum(notes), f"{sum(notes)} comment lines of {tell.subject} were left out")
+    kept = [row for index, row in enumerate(rows) if index >= first and not notes[index]]
+    if kept and kept[0][0].startswith("#") and len(kept[0]) == width > 1:
+        kept[0] = [kept[0][0].lstrip("# "), *kept[0][1:]]
+    return kept, first
+
+
+def _header(rows: list[Row], tell: Teller) -> tuple[list[str], list[Row], bool]:
+    """The names, the rows below them, and whether the file has names at all."""
+    first, body = rows[0], rows[1:]
+    again = [row for row in body if row == first]
+    others = [row for row in body if row != first] if again else body
+    if is_header(first, others):
+        tell("repeated-header", len(again), f"{len(again)} repetitions of the header in {tell.subject} were left out")
+        return first, others, True
+    names = [f"column_{number}" for number in range(1, _width(rows) + 1)]
+    tell("no-header", len(names), f"{tell.subject} has no header; its columns are called {names[0]} to {names[-1]}")
+    return names, rows, False
+
+
+def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[list[str], list[list[str | None]]]:
+    """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table."""
+    width = _width(rows) if rows else len(names)
+    if width == len(names) + 1 and not all(not row[-1].strip() for row in rows if len(row) == width):
+        names = ["", *names]  # as R writes row names
+    width = max(len(names), width) if width <= len(names) + 1 else len(names)
+    full = {width, len(names)}
+    ragged = sum(1 for row in rows if len(row) not in full)
+    if ragged > MOST_RAGGED * len(rows):
+        raise opened.refusal(
+            "not-a-table",
+            f"The header has {len(names)} fields, and {ragged} of {len(rows)} rows have another number of them.",
+            "Check the delimiter and the quotes of the file.",
+        )
+    short = [row for row in rows if len(row) < len(names)]
+    long = [row for row in rows if len(row) > width]
+    lost = sum(1 for row in long if any(cell.strip() for cell in row[width:]))
+    tell("short-rows", len(short), f"{len(short)} rows of {tell.subject} are too short; what they lack is missing")
+    tell("long-rows", lost, f"{lost} rows of {tell.subject} are too long; fields from the {width + 1}. on are lost")
+    names = names + [""] * (width - len(names))
+    if not short and not long and all(len(row) == width for row in rows):
+        return names, rows  # type: ignore[return-value]  # text is text or None, and nobody changes it
+    even: list[list[str | None]] = [[*row[:width], *[None] * (width - len(row))] for row in rows]
+    return names, even
+
+
+def _without_trailing(
+    names: list[str], columns: list[tuple[str | None, ...]], tell: Teller
+) -> tuple[list[str], list[tuple[str | None, ...]]]:
+    """Without the nameless empty columns that a delimiter at the end of the lines makes."""
+    last = len(names)
+    while last > 1 and not names[last - 1].strip() and not any((cell or "").strip() for cell in columns[last - 1]):
+        last -= 1
+    count = len(names) - last
+    tell("trailing-delimiter", count, f"{count} empty columns at the end of the lines of {tell.subject} were left out")
+    return names[:last], columns[:last]

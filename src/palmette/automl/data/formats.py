@@ -1,0 +1,276 @@
+"""Each format into raw tables: names as they are written, and columns of text or of the types of the file."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import re
+import sqlite3
+import warnings
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+
+from palmette.automl.data.artefacts import Dialect, Repair
+from palmette.automl.data.decoding import decode
+from palmette.automl.data.delimited import Delimited, Teller, read_delimited, table_of
+from palmette.automl.data.opening import Opened
+from palmette.errors import InputError, MachineError
+
+Frame = pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A table as found in a file; its columns are numbered, because names may be missing or repeat."""
+
+    opened: Opened
+    member: str
+    """File in an archive, sheet or table; empty where there is but one."""
+    format: str
+    names: tuple[str, ...]
+    frame: Frame
+    repairs: tuple[Repair, ...] = ()
+    dialect: Dialect | None = None
+
+    @property
+    def name(self) -> str:
+        return self.member or self.opened.path.name
+
+
+def read_tables(opened: Opened) -> list[Raw]:
+    """The tables of a file; those without rows too.
+
+    Raises:
+        InputError: there is none that can be read.
+        MachineError: what reads this format is not installed.
+    """
+    readers = {
+        "parquet": _parquet, "arrow": _arrow, "excel": _excel, "sqlite": _sqlite, "duckdb": _duckdb, "text": _text
+    }  # fmt: skip
+    try:
+        found = list(readers[opened.format](opened))
+    except ImportError as error:
+        message = f"Reading {opened.format} needs {error.name!r}, which is not installed."
+        raise MachineError(message, "Install palmette[automl].", code="missing-library") from error
+    if not found:
+        raise opened.refusal("empty-file", "There are no tables in it.", "Name a file with a table.")
+    return [replace(found[0], member=opened.member)] if len(found) == 1 else found
+
+
+def _raw(opened: Opened, frame: Frame, form: str, member: str = "") -> Raw:
+    """A table of a format that has types of its own."""
+    names = tuple(str(name) for name in frame.columns)
+    numbered = frame.set_axis(range(frame.shape[1]), axis=1).reset_index(drop=True)
+    listed = [place for place, dtype in enumerate(numbered.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+    numbered = numbered.astype(dict.fromkeys(listed, object))
+    return Raw(opened, member, form, names, numbered)
+
+
+def _of_text(opened: Opened, table: Delimited, form: str, member: str = "") -> Raw:
+    frame = pd.DataFrame(
+        {place: pd.Series(column, dtype=object) for place, column in enumerate(table.columns)},
+        columns=range(len(table.names)),
+    )
+    return Raw(opened, member, form, tuple(table.names), frame, tuple(table.repairs), table.dialect)
+
+
+def _damaged(opened: Opened, error: Exception) -> InputError:
+    reason = " ".join(str(error).split())[:200]
+    message = f"The {opened.format} file is damaged: {reason}."
+    return opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
+
+
+def _parquet(opened: Opened) -> Iterator[Raw]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(io.BytesIO(opened.data)).read()
+        yield _raw(opened, _from_arrow(table), "parquet")
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise _damaged(opened, error) from error
+
+
+def _arrow(opened: Opened) -> Iterator[Raw]:
+    import pyarrow as pa
+    from pyarrow import feather
+
+    try:
+        yield _raw(opened, _from_arrow(feather.read_table(io.BytesIO(opened.data))), "arrow")
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise _damaged(opened, error) from error
+
+
+def _from_arrow(table: Any) -> Frame:
+    """Column by column, because names may repeat."""
+    parts = [table.column(place).to_pandas(date_as_object=False) for place in range(table.num_columns)]
+    if not parts:
+        return Frame()
+    frame: Frame = pd.concat(parts, axis=1).set_axis(list(table.column_names), axis=1)
+    return frame
+
+
+def _excel(opened: Opened) -> Iterator[Raw]:
+    openpyxl = importlib.import_module("openpyxl")
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of styles and validations, which are not read
+            book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
+            sheets = {
+                sheet.title: [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+                for sheet in book.worksheets
+            }
+    except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile, SyntaxError) as error:
+        raise _damaged(opened, error) from error
+    for title, rows in sheets.items():
+        if any(any(cell.strip() for cell in row) for row in rows):
+            yield _of_text(opened, table_of(opened, _box(rows), Teller(f"{opened.name} ({title})")), "excel", title)
+
+
+def _box(rows: list[list[str]]) -> list[list[str]]:
+    """The rows without the empty columns and rows around them."""
+    width = max(len(row) for row in rows)
+    full = [row + [""] * (width - len(row)) for row in rows if any(cell.strip() for cell in row)]
+    used = [place for place in range(width) if any(row[place].strip() for row in full)]
+    return [row[used[0] : used[-1] + 1] for row in full]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    text = value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
+    return text.removesuffix(" 00:00:00")
+
+
+def _sqlite(opened: Opened) -> Iterator[Raw]:
+    # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
+    data = opened.data[:18] + b"\x01\x01" + opened.data[20:]
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(data)
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        for (name,) in found:
+            if not name.startswith("sqlite_"):
+                quoted = name.replace('"', '""')
+                cursor = connection.execute(f'SELECT * FROM "{quoted}"')
+                names = [one[0] for one in cursor.description]
+                yield _raw(opened, Frame(cursor.fetchall(), columns=names), "sqlite", name)
+    except sqlite3.Error as error:
+        raise _damaged(opened, error) from error
+    finally:
+        connection.close()
+
+
+def _duckdb(opened: Opened) -> Iterator[Raw]:
+    import duckdb
+
+    if opened.compression:
+        raise opened.refusal("damaged-file", "A compressed DuckDB file is not read.", "Unpack it first.")
+    try:
+        with duckdb.connect(str(opened.path), read_only=True) as connection:
+            connection.execute("SET enable_external_access = false")
+            rows = connection.execute(
+                "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+            ).fetchall()
+            for schema, name in rows:
+                table = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
+                frame = _from_arrow(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
+                yield _raw(opened, frame, "duckdb", name if schema == "main" else f"{schema}.{name}")
+    except duckdb.Error as error:
+        raise _damaged(opened, error) from error
+
+
+def _text(opened: Opened) -> Iterator[Raw]:
+    decoded = decode(opened)
+    start = decoded.text.lstrip()[:1]
+    frame, repairs = _json(opened, decoded.text) if start in ("[", "{") else (None, [])
+    if frame is not None:
+        yield replace(_raw(opened, frame, "json"), repairs=(*decoded.repairs, *repairs))
+    else:
+        table = read_delimited(opened, decoded.text, decoded.encoding)
+        table = table._replace(repairs=[*decoded.repairs, *table.repairs])
+        yield _of_text(opened, table, "csv")
+
+
+def _json(opened: Opened, text: str) -> tuple[Frame | None, list[Repair]]:
+    """The table in JSON; None where the text is none."""
+    repairs: list[Repair] = []
+    try:
+        value: Any = json.loads(text)
+    except RecursionError as error:
+        raise _damaged(replace(opened, format="JSON"), error) from error
+    except ValueError as error:
+        value = _json_lines(text)
+        if value is None:
+            if re.match(r'\s*(\{\s*"|\[\s*[\[{"\d])', text):
+                raise _damaged(replace(opened, format="JSON"), error) from error
+            return None, []
+        lost = sum(1 for line in text.splitlines() if line.strip()) - len(value)
+        if lost:
+            said = f"{lost} lines of {opened.name} are no JSON objects; they were left out."
+            repairs.append(Repair(code="broken-lines", subject=opened.name, count=lost, text=said))
+    frame = _json_table(value)
+    if frame is None:
+        message = "The JSON is no table: neither objects in an array, nor one on each line, nor a list for each column."
+        raise opened.refusal("not-a-table", message, "Write an array of objects.")
+    return frame, repairs
+
+
+def _json_lines(text: str) -> list[Any] | None:
+    found, bad = [], 0
+    for line in text.splitlines():
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, dict):
+                found.append(value)
+            else:
+                bad += 1
+    return found if len(found) > 1 and bad <= 0.1 * len(found) + 1 else None
+
+
+def _json_table(value: Any) -> Frame | None:
+    if isinstance(value, dict):
+        lists = [one for one in value.values() if isinstance(one, list)]
+        if lists and len(lists) == len(value) and len({len(one) for one in lists}) == 1 and not _records(lists[0]):
+            return Frame({key: pd.Series(one, dtype=object) for key, one in value.items()})
+        if value and all(isinstance(one, dict) for one in value.values()):
+            keys = list(dict.fromkeys(key for one in value.values() for key in one))
+            return Frame({name: pd.Series([one.get(key) for key in keys], dtype=object) for name, one in value.items()})
+        tables = [one for one in lists if _records(one)]
+        return _json_table(tables[0]) if len(tables) == 1 else _json_table([value]) if not lists else None
+    if not isinstance(value, list) or not value:
+        return None
+    if all(isinstance(one, list) for one in value) and len(value) > 1 and all(isinstance(n, str) for n in value[0]):
+        return Frame(value[1:], columns=value[0], dtype=object)
+    if not _records(value):
+        return None
+    flat = [_flat(one) for one in value]
+    names = list(dict.fromkeys(name for one in flat for name in one))
+    return Frame({name: pd.Series([one.get(name) for one in flat], dtype=object) for name in names}, columns=names)
+
+
+def _records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """One level of nested objects becomes `outer.inner`."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{inner}": one for inner, one in value.items()}
+        else:
+            flat[key] = value
+    return flat

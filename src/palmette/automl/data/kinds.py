@@ -1,0 +1,83 @@
+"""What a column is to a model: told from its values, and from its name only where values leave it open."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.data.artefacts import Kind
+
+ID_NAMED = re.compile(
+    r"(^|[_\W])(id|ids|uuid|guid|key|nr|no|number|index|idx|row|rownames?|rowid|pk|instant)$|(?<=[a-z])(Id|ID|Key|Nr|No)$|"
+    r"^(id|uuid|guid|index|key|instant)[_\W]|^[a-z]+id$|^(unnamed.*|column_1|)$",
+    re.IGNORECASE,
+)
+LISTED = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
+FEWEST = 10
+"""Rows below which nothing is called an identifier for being different in each."""
+SAMPLE = 2000
+
+
+class Seen(NamedTuple):
+    """What the kind is told from."""
+
+    kind: Kind
+    distinct: int
+
+
+def kind_of(series: pd.Series[Any], name: str) -> Seen:
+    """The kind of a column, and how many different values it has."""
+    present = series.dropna()
+    distinct = int(present.nunique())
+    if distinct == 0 or (distinct == 1 and len(present) == len(series)):
+        return Seen("constant", distinct)
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return Seen("boolean", distinct)
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return Seen("datetime", distinct)
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return Seen(_kind_of_numbers(present, distinct, name), distinct)
+    return Seen(_kind_of_words(present, distinct, name), distinct)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column of this name holds keys."""
+    return bool(ID_NAMED.search(name))
+
+
+def _kind_of_numbers(present: pd.Series[Any], distinct: int, name: str) -> Kind:
+    values = present.to_numpy(float)
+    if distinct == len(present) >= FEWEST and (values == np.floor(values)).all():
+        steps = np.diff(values)
+        if (steps == 1).all() or (is_id_name(name) and not name.lower().startswith("no_of")):
+            return "identifier"
+    return "numeric"
+
+
+def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:
+    texts = [str(one) for one in present.iloc[:: max(1, len(present) // SAMPLE)]]
+    if sum(bool(LISTED.fullmatch(text)) for text in texts) > 0.9 * len(texts):
+        return "list"
+    if {text.casefold() for text in texts} <= BOOLEAN and distinct <= 2:
+        return "boolean"
+    words = float(np.mean([text.count(" ") + 1 for text in texts]))
+    length = float(np.mean([len(text) for text in texts]))
+    share = distinct / len(present)
+    if share > 0.95 and len(present) >= FEWEST and words < 1.5 and (is_id_name(name) or share == 1):
+        digits = sum(any(sign.isdigit() for sign in text) for text in texts) / len(texts)
+        if is_id_name(name) or digits > 0.9:
+            return "identifier"
+    # Sentences differ from row to row; names of categories may be long, but come again.
+    if (words >= 3 and length >= 15 and share > 0.5) or (words >= 6 and length > 40 and share > 0.2):
+        return "text"
+    if share > 0.9 and words >= 2 and len(present) >= FEWEST:
+        return "text"
+    return "categorical"
+
+
+TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "ja", "oui", "si", "sí", "wahr", "vrai"})
+FALSE = frozenset({"false", "f", "no", "n", "off", "0", "nein", "non", "falsch", "faux"})
+BOOLEAN = TRUE | FALSE

@@ -1,0 +1,287 @@
+"""Files, folders and named sets into one table, its rows to predict, and the artefact that tells how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.data import hubs
+from palmette.automl.data.artefacts import Column, DataFile, Dataset, Repair, Role, TableError
+from palmette.automl.data.formats import Raw, read_tables
+from palmette.automl.data.kinds import kind_of
+from palmette.automl.data.names import good_names
+from palmette.automl.data.numbers import decimal_sign
+from palmette.automl.data.opening import digest, open_file, refusal
+from palmette.automl.data.places import data_files
+from palmette.automl.data.roles import Roles, assign
+from palmette.automl.data.values import MISSING, Typed, typed
+from palmette.errors import InputError, UserError, nearest
+
+EXAMPLES = 5
+EXAMPLE_LENGTH = 80
+SIGN_SAMPLE = 300
+Place = Path | str
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A data set in memory. The frames are shared: whoever changes one copies it first."""
+
+    dataset: Dataset
+    table: pd.DataFrame
+    """Rows of the train files, then those of test files that have the target."""
+    predict: pd.DataFrame | None = None
+    """Rows of test files without the target, in the order of the file."""
+    submission: pd.DataFrame | None = None
+    """The sample submission, as text."""
+
+    @property
+    def given_test(self) -> tuple[int, int]:
+        """Positions [from, to) of the rows in `table` that came from a test file."""
+        return len(self.table) - self.dataset.test_rows, len(self.table)
+
+
+def load(places: Sequence[Place], table: str = "") -> Loaded:
+    """The data at these places.
+
+    Args:
+        places: paths of files and folders, or names of sets such as `sklearn:iris`.
+        table: which table (sheet, file of an archive) is meant, where there are several.
+
+    Raises:
+        InputError: a file cannot be read as a table; the message names file, reason and remedy.
+        TableError: there are several tables, and `table` does not say which.
+        UserError: a named set cannot be had.
+    """
+    if not places:
+        raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
+    return _load(tuple(str(place) for place in places), table)
+
+
+def reload(dataset: Dataset, places: Sequence[Place], table: str = "") -> Loaded:
+    """The same data again, from its files.
+
+    Raises:
+        UserError: a file is not what it was.
+    """
+    for file in dataset.files:
+        path = Path(file.path)
+        if file.format != "hub" and (not path.is_file() or digest(path) != file.sha256):
+            message = f"{file.path!r} is not the file that was read before: its content has changed, or it is gone."
+            raise UserError(message, "Put it back, or start a new run.", code="data-changed")
+    return _cached(tuple(str(place) for place in places), table, tuple(file.sha256 for file in dataset.files))
+
+
+@lru_cache(maxsize=2)
+def _cached(places: tuple[str, ...], table: str, _: tuple[str, ...]) -> Loaded:
+    return _load(places, table)
+
+
+def _load(places: tuple[str, ...], table: str) -> Loaded:
+    raws: list[Raw] = []
+    notes: list[Repair] = []
+    targets: tuple[str, ...] = ()
+    single = all(not Path(place).is_dir() for place in places)
+    for place in places:
+        if hubs.is_named(place):
+            found = hubs.fetch(place)
+            frame = found.frame.set_axis(range(found.frame.shape[1]), axis=1).reset_index(drop=True)
+            names = tuple(str(name) for name in found.frame.columns)
+            raws.append(Raw(hubs.as_opened(place, found.frame), "", "hub", names, frame))
+            targets = found.targets
+        else:
+            raws += _tables(Path(place), notes)
+    roles = assign(_chosen(raws, table), named=single and len(raws) == len(places))
+    return _assembled(roles, notes, targets)
+
+
+def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
+    """The tables of a file or folder; in a folder, a file that is no table is left aside and told."""
+    files = data_files(place)
+    found: list[Raw] = []
+    refused: list[InputError] = []
+    for file in files:
+        try:
+            found += [table for opened in open_file(file) for table in read_tables(opened)]
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            refused.append(error)
+            said = f"{file.name} was left aside: {error.problems[0].message}"
+            notes.append(Repair(code="left-aside", subject=file.name, count=1, text=said))
+    if not found:
+        raise InputError([problem for error in refused for problem in error.problems])
+    return found
+
+
+def _chosen(raws: list[Raw], table: str) -> list[Raw]:
+    if not table:
+        return raws
+    chosen = [raw for raw in raws if raw.name == table]
+    if chosen:
+        return chosen
+    options = tuple(raw.name for raw in raws)
+    near = nearest(table, options)
+    meant = f" Did you mean {near!r}?" if near else ""
+    listed = ", ".join(map(repr, options))
+    message = f"There is no table {table!r}.{meant}"
+    raise TableError(message, f"There are {listed}.", code="which-table", options=options)
+
+
+def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) -> Loaded:
+    """One table out of the files of every role, with names, types and kinds."""
+    sources = roles.train[0].names
+    names, renamed = good_names(sources)
+    if not names:
+        remedy = "Name a file with a header and rows."
+        raise roles.train[0].opened.refusal("empty-file", "There are no columns.", remedy)
+    repairs = [*notes, *chain.from_iterable(raw.repairs for raw in _all(roles)), *renamed]
+    train, test, predict = (_stacked(part, names, repairs) for part in (roles.train, roles.test, roles.predict))
+    train, test = (_without_empty_rows(part, roles, repairs) for part in (train, test))
+    sign = _sign([raw for raw in _all(roles) if raw.format == "csv"])
+    whole = pd.concat([train, test, predict], ignore_index=True) if len(test) + len(predict) else train
+    rows = len(train) + len(test)
+    frames: dict[str, Any] = {}
+    columns: list[Column] = []
+    for name, source in zip(names, sources, strict=True):
+        one = typed(whole[name], name, sign)
+        repairs += one.repairs
+        frames[name] = one.series
+        columns.append(_column(name, source, one, one.series.iloc[:rows]))
+    repairs += _empty_columns(columns)
+    full = pd.DataFrame(frames, columns=names)
+    renaming = dict(zip(sources, names, strict=True))
+    lacking = [name for raw in roles.predict[:1] for name in names if name not in good_names(raw.names)[0]]
+    dataset = Dataset(
+        files=_files(roles),
+        columns=tuple(columns),
+        rows=rows,
+        test_rows=len(test),
+        predict_rows=len(predict),
+        targets=tuple(renaming.get(name, name) for name in (*roles.targets, *hub_targets)),
+        key=renaming.get(roles.key, roles.key),
+        repairs=tuple(repairs),
+    )
+    return Loaded(
+        dataset,
+        full.iloc[:rows].reset_index(drop=True),
+        full.iloc[rows:].drop(columns=lacking).reset_index(drop=True) if len(predict) else None,
+        roles.submission.frame.set_axis(list(roles.submission.names), axis=1) if roles.submission else None,
+    )
+
+
+def _all(roles: Roles) -> list[Raw]:
+    answer = [roles.submission] if roles.submission is not None else []
+    return [*roles.train, *roles.test, *roles.predict, *answer]
+
+
+def _stacked(raws: Sequence[Raw], names: list[str], repairs: list[Repair]) -> pd.DataFrame:
+    """The rows of these tables under the names of the training table; what they lack is missing."""
+    if not raws:
+        return pd.DataFrame(columns=names)
+    frames = []
+    for raw in raws:
+        frame = raw.frame.set_axis(good_names(raw.names)[0], axis=1)
+        unknown = [name for name in frame.columns if name not in names]
+        if unknown:
+            said = f"{len(unknown)} columns of {raw.name} are not in the training table; they were left out."
+            repairs.append(Repair(code="unknown-columns", subject=raw.name, count=len(unknown), text=said))
+        frames.append(frame.reindex(columns=names))
+    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+
+
+def _without_empty_rows(frame: pd.DataFrame, roles: Roles, repairs: list[Repair]) -> pd.DataFrame:
+    """Rows that say nothing teach nothing. Rows to predict are kept: each wants an answer."""
+    if not len(frame):
+        return frame
+    alive = np.zeros(len(frame), dtype=bool)
+    for place in range(frame.shape[1]):
+        cells = frame.iloc[:, place]
+        present = cells.notna().to_numpy()
+        if cells.dtype == object:
+            undecided = ~alive & present
+            unsaid = [isinstance(c, str) and c.strip().casefold() in MISSING for c in cells.to_numpy()[undecided]]
+            present[undecided] = np.logical_not(unsaid)
+        alive |= present
+        if alive.all():
+            return frame
+    count = int((~alive).sum())
+    subject = roles.train[0].opened.name
+    said = f"{count} rows of {subject} without any value were left out."
+    repairs.append(Repair(code="empty-rows", subject=subject, count=count, text=said))
+    return frame[alive].reset_index(drop=True)
+
+
+def _sign(raws: Sequence[Raw]) -> str:
+    """The decimal sign of the files, from a sample of every column."""
+    cells = [raw.frame.iloc[:: max(1, len(raw.frame) // SIGN_SAMPLE)] for raw in raws]
+    return decimal_sign([cell for frame in cells for cell in frame.to_numpy().ravel() if isinstance(cell, str)])
+
+
+def _column(name: str, source: str, one: Typed, known: Any) -> Column:
+    kind, distinct = kind_of(known, name)
+    examples = [str(value)[:EXAMPLE_LENGTH] for value in known.dropna().drop_duplicates().iloc[:EXAMPLES]]
+    return Column(
+        name=name,
+        source=source,
+        kind=kind,
+        dtype=str(one.series.dtype),
+        missing=round(float(known.isna().mean()), 6) if len(known) else 0.0,
+        distinct=distinct,
+        examples=tuple(examples),
+        reading=one.reading,
+    )
+
+
+def _empty_columns(columns: Sequence[Column]) -> list[Repair]:
+    return [
+        Repair(
+            code="empty-column",
+            subject=column.name,
+            count=1,
+            text=f"The column {column.name!r} has no value at all.",
+            changed=False,
+        )
+        for column in columns
+        if column.distinct == 0
+    ]
+
+
+def _files(roles: Roles) -> tuple[DataFile, ...]:
+    answer = [roles.submission] if roles.submission is not None else []
+    parts: list[tuple[Role, Sequence[Raw]]] = [
+        ("train", roles.train),
+        ("test", roles.test),
+        ("predict", roles.predict),
+        ("submission", answer),
+    ]
+    return tuple(
+        DataFile(
+            path=str(raw.opened.path),
+            member=raw.member,
+            role=role,
+            sha256=raw.opened.sha256,
+            bytes=raw.opened.size,
+            format=raw.format,
+            compression=raw.opened.compression,
+            dialect=raw.dialect,
+            rows=len(raw.frame),
+        )
+        for role, raws in parts
+        for raw in raws
+    )
+
+
+def require_rows(loaded: Loaded) -> None:
+    """Raises InputError where there is a header but no row."""
+    if not len(loaded.table):
+        file = loaded.dataset.files[0].path
+        names = ", ".join(loaded.table.columns[:5])
+        raise refusal(file, "no-rows", f"There is a header ({names}) but no row.", "Name a file with rows.")

@@ -1,0 +1,131 @@
+"""Texts that are numbers: decimal commas, thousands separators, currency, percent, units, brackets for minus."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+CURRENCIES = r"[$€£¥₹₽₩₺฿]|R\$|US\$|USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL"
+UNITS = (
+    r"%|‰|°|°C|°F|kg|g|mg|lbs?|oz|t|km|m|cm|mm|mi|miles|ft|in|inch|m2|m²|km2|km²|sqft|sq ?ft|h|hr|hrs|hours?|min|mins|"
+    r"minutes?|s|sec|secs|seconds?|ms|days?|weeks?|months?|years?|yrs?|kb|mb|gb|tb|l|ml|kw|kwh|w|mph|km/h|kmph|bhp|hp|"
+    r"cc|rpm|hz|khz|mhz|ghz|bar|psi|ppm|px|pts?"
+)
+NUMBER = re.compile(
+    rf"(?P<open>\()?\s*(?P<sign>[-+−])?\s*(?P<prefix>{CURRENCIES})?\s*(?P<sign2>[-+−])?"
+    r"(?P<digits>\d[\d.,'\u00a0\u202f ]*\d|\d|[.,]\d+|\d+[.,])(?P<exponent>e[-+]?\d{1,4})?"
+    rf"\s*(?P<suffix>{UNITS}|{CURRENCIES})?\s*(?P<close>\))?(?P<minus>-)?",
+    re.IGNORECASE,
+)
+INFINITE = re.compile(r"[-+]?(inf|infinity|∞)", re.IGNORECASE)
+GROUPED = {mark: re.compile(rf"\d{{1,3}}({re.escape(mark)}\d{{3}})+") for mark in ".,' \u00a0\u202f"}
+SURE = 200
+"""Values that the way of writing is judged by, at first."""
+
+
+class Numbers(NamedTuple):
+    """Values of texts, NaN for what is no number, and how they are written."""
+
+    values: npt.NDArray[np.float64]
+    decimal: str
+    thousands: str
+    affix: str
+
+
+def read_numbers(texts: Sequence[str], decimal: str = ".") -> Numbers | None:
+    """The numbers that these distinct texts are; None when hardly any is one.
+
+    Args:
+        texts: stripped, none missing.
+        decimal: what the rest of the file has for a decimal sign, for a text such as `1,234` that leaves it open.
+    """
+    plain = pd.to_numeric(pd.Series(list(texts), dtype=object), errors="coerce").to_numpy(float, copy=True)
+    if not np.isnan(plain).any() and not (decimal == "," and _grouped_all(texts, ".")):
+        return Numbers(plain, ".", "", "")
+    step = max(1, len(texts) // SURE)
+    matches = [NUMBER.fullmatch(text) for text in texts[::step]]
+    if sum(match is not None for match in matches) < 0.6 * len(matches):
+        return None
+    found = [NUMBER.fullmatch(text) for text in texts]
+    affixes = Counter((m["prefix"] or m["suffix"] or "").strip() for m in found if m)
+    named = sorted({affix.casefold() for affix in affixes if affix})
+    if len(named) > 1:
+        return None  # several units or currencies are not one quantity
+    decimal, thousands = _separators([match["digits"] for match in found if match], decimal)
+    values = np.array([_value(match, decimal, thousands) if match else math.nan for match in found], dtype=float)
+    endless = np.isinf(plain)
+    values[endless] = plain[endless]
+    return Numbers(values, decimal, thousands, next((affix for affix in affixes if affix), ""))
+
+
+def decimal_sign(samples: Sequence[str]) -> str:
+    """The decimal sign of a file: the comma, where some numbers must have one and none has a point."""
+    comma = point = 0
+    for text in samples:
+        match = NUMBER.fullmatch(text.strip())
+        if match:
+            whole, mark, rest = _last(match["digits"])
+            if mark and (len(rest) != 3 or len(whole) > 3 or whole.startswith("0") or mark in whole):
+                comma += mark == "," and mark not in whole
+                point += mark == "." and mark not in whole
+    return "," if comma > 10 * point else "."
+
+
+def _last(digits: str) -> tuple[str, str, str]:
+    """Split at the last point or comma."""
+    found = re.search(r"[.,](?=[^.,]*$)", digits)
+    return (digits[: found.start()], found[0], digits[found.end() :]) if found else (digits, "", "")
+
+
+def _grouped_all(texts: Sequence[str], mark: str) -> bool:
+    grouped = [text for text in texts if GROUPED[mark].fullmatch(text.lstrip("-+"))]
+    return bool(grouped) and len(grouped) == sum(mark in text for text in texts)
+
+
+def _separators(digits: Sequence[str], decimal: str) -> tuple[str, str]:
+    """(decimal sign, thousands separator) under which the most texts are numbers."""
+    with_mark = [text for text in digits if re.search(r"[.,' \u00a0\u202f]", text)]
+    if not with_mark:
+        return decimal, ""
+    other = "," if decimal == "." else "."
+    choices = [(one, group) for one in (decimal, other) for group in ("", *(m for m in GROUPED if m != one))]
+    marks = Counter(mark for text in with_mark for mark in set(text) if mark in GROUPED)
+
+    def fits(choice: tuple[str, str]) -> tuple[int, int, int]:
+        good = sum(not math.isnan(_digits(text, *choice)) for text in with_mark)
+        used = choice[1] == "" or marks[choice[1]] > 0
+        # Groups of three digits are groups, unless the file says otherwise.
+        natural = bool(choice[1]) and used and all(GROUPED[choice[1]].match(t) for t in with_mark if choice[1] in t)
+        return good, natural if choice[0] == decimal else 0, used
+
+    return max(choices, key=fits)
+
+
+def _digits(text: str, decimal: str, thousands: str) -> float:
+    whole, mark, fraction = text.rpartition(decimal)
+    if not mark:
+        whole, fraction = text, ""
+    if thousands and thousands in whole:
+        if not GROUPED[thousands].fullmatch(whole):
+            return math.nan
+        whole = whole.replace(thousands, "")
+    if (whole and not whole.isdecimal()) or (fraction and not fraction.isdecimal()):
+        return math.nan
+    return float(f"{whole or 0}.{fraction or 0}")
+
+
+def _value(match: re.Match[str], decimal: str, thousands: str) -> float:
+    if bool(match["open"]) != bool(match["close"]):
+        return math.nan
+    value = _digits(match["digits"].strip(), decimal, thousands)
+    if match["exponent"]:
+        value = float(f"{value!r}{match['exponent']}") if "e" not in repr(value) else math.nan
+    signs = {match["sign"], match["sign2"], match["minus"]}
+    return -value if match["open"] or signs & {"-", "−"} else value

@@ -1,0 +1,206 @@
+"""The bytes of a file, out of their compression, with what they are told by content, never by name alone.
+
+Archives are read in memory and nothing of them is unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import hashlib
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from palmette.errors import InputError, Problem
+
+MOST_BYTES = 4 * 2**30
+"""Of a file, compressed or not, that is read into memory."""
+
+FORMATS: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "parquet"),
+    (b"SQLite format 3\0", "sqlite"),
+    (b"ARROW1", "arrow"),
+)
+REFUSED: tuple[tuple[bytes, str, str], ...] = (
+    (b"%PDF", "a PDF document", "Export the table in it as CSV."),
+    (b"\x89PNG", "an image", "Name a table."),
+    (b"\xff\xd8\xff", "an image", "Name a table."),
+    (b"GIF8", "an image", "Name a table."),
+    (b"RIFF", "an audio or video file", "Name a table."),
+    (b"\x7fELF", "a program", "Name a table."),
+    (b"\xd0\xcf\x11\xe0", "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
+    (b"\x89HDF", "an HDF5 file", "Save the table as Parquet or CSV."),
+    (b"Obj\x01", "an Avro file", "Save the table as Parquet or CSV."),
+    (b"ORC", "an ORC file", "Save the table as Parquet or CSV."),
+    (b"7z\xbc\xaf", "a 7z archive", "Unpack it, or use zip."),
+    (b"Rar!", "a RAR archive", "Unpack it, or use zip."),
+    (b"version https://git-lfs", "a pointer of Git LFS, not the data", "Run `git lfs pull` and try again."),
+    (b"<!doctype html", "a web page", "The download went wrong: fetch the data file itself."),
+    (b"<html", "a web page", "The download went wrong: fetch the data file itself."),
+    (b"<?xml", "an XML file", "Save the table as CSV."),
+    (b"@relation", "an ARFF file", "Save the table as CSV or Parquet."),
+    (b"{\\rtf", "a text document", "Save the table as CSV."),
+)
+PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+CONTROL = bytes(set(range(32)) - {0, 9, 10, 12, 13, 26, 27})
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Bytes of a data file, with what they are."""
+
+    path: Path
+    member: str
+    data: bytes
+    format: str
+    """As in `DataFile`; `text` for what may be CSV or JSON."""
+    compression: str
+    sha256: str
+    size: int
+    """Of the file itself, in bytes."""
+
+    @property
+    def name(self) -> str:
+        return self.member or self.path.name
+
+    def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
+        return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
+
+
+def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
+    """One mistake in a data file, as an error."""
+    return InputError([Problem(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_file(path: Path) -> Iterator[Opened]:
+    """The data files in a file: itself, or the members of an archive.
+
+    Raises:
+        InputError: it cannot be read, is empty, or holds no table.
+    """
+    data = _read(path)
+    sha256, size = hashlib.sha256(data).hexdigest(), len(data)
+    for member, content, compression in _unpacked(path, data):
+        name = f"{path} ({member})" if member else str(path)
+        if not content.strip(b"\0 \t\r\n"):
+            raise refusal(name, "empty-file", "The file is empty.", "Name a file with a header and rows.")
+        yield Opened(path, member, content, _format(name, content), compression, sha256, size)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise refusal(path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it.")
+        if not path.exists():
+            raise refusal(path, "no-such-file", f"There is no file {str(path)!r}.", "Check the path.")
+        if not path.is_file():
+            raise refusal(path, "not-a-file", "This is neither a file nor a folder.", "Name a regular file.")
+        if path.stat().st_size > MOST_BYTES:
+            message = f"The file has {path.stat().st_size} bytes; {MOST_BYTES} at most."
+            raise refusal(path, "too-large", message, "Give a sample of it.")
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        remedy = "Check the path and its permissions."
+        raise refusal(path, "unreadable", f"The file cannot be read: {reason}.", remedy) from error
+
+
+def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+    """(member, bytes, compression) of what is in a file."""
+    try:
+        if data[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                yield "", _bounded(path, file), "gzip"
+        elif data[:3] == b"BZh":
+            with bz2.BZ2File(io.BytesIO(data)) as file:
+                yield "", _bounded(path, file), "bzip2"
+        elif data[:6] == b"\xfd7zXZ\0":
+            with lzma.LZMAFile(io.BytesIO(data)) as file:
+                yield "", _bounded(path, file), "xz"
+        elif data[:4] == b"PK\x03\x04":
+            yield from _zipped(path, data)
+        else:
+            yield "", data, ""
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError) as error:
+        message = f"The archive is damaged or locked: {error}."
+        raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
+
+
+def _bounded(path: Path, file: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile | io.BufferedIOBase) -> bytes:
+    content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        message = f"It unpacks to more than {MOST_BYTES} bytes."
+        raise refusal(path, "too-large", message, "Give a sample of it.")
+    return content
+
+
+def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        if "xl/workbook.xml" in names:
+            yield "", data, ""
+            return
+        if "[Content_Types].xml" in names or "mimetype" in names:
+            raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
+        files = [info for info in archive.infolist() if not info.is_dir() and not _hidden(info.filename)]
+        if sum(info.file_size for info in files) > MOST_BYTES:
+            raise refusal(path, "too-large", f"It unpacks to more than {MOST_BYTES} bytes.", "Give a sample of it.")
+        if not files:
+            raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
+        for info in sorted(files, key=lambda info: info.filename):
+            yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+
+
+def wide(data: bytes) -> str:
+    """The encoding of a text whose characters take two bytes or four; empty for others."""
+    for mark, encoding in MARKS:
+        if data.startswith(mark):
+            return encoding
+    even, odd = data[:4000:2].count(0), data[1:4000:2].count(0)
+    if max(even, odd) <= min(len(data), 4000) * 0.2 or min(even, odd) * 20 > max(even, odd):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def _format(name: str, data: bytes) -> str:
+    """What the bytes are; InputError for what is no table."""
+    if data[:4] == b"PK\x03\x04":
+        return "excel"
+    if data[8:12] == b"DUCK":
+        return "duckdb"
+    for magic, found in FORMATS:
+        if data.startswith(magic):
+            return found
+    start = data[:400].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, what, remedy in REFUSED:
+        if data.startswith(magic) or start.startswith(magic.lower()):
+            raise refusal(name, "not-a-table", f"This is {what}.", remedy)
+    if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
+        message = "This is a Python object file, and opening one can run code."
+        raise refusal(name, "not-a-table", message, "Save the table as Parquet or CSV.")
+    sample = data[:100_000]
+    if not wide(data) and len(sample) - len(sample.translate(None, CONTROL)) > len(sample) // 50:
+        raise refusal(name, "not-a-table", "The file is binary, of no kind that is read.", "Save the table as CSV.")
+    return "text"

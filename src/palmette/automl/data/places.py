@@ -1,0 +1,59 @@
+"""The files that a place names: itself, or the data files in a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from palmette.automl.data.opening import refusal
+
+DATA = (
+    ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
+    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow",
+)  # fmt: skip
+MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
+PACKED = (".gz", ".bz2", ".xz", ".zip")
+NOTES = ("readme", "licence", "license", "changelog", "requirements")
+DEEPEST = 3
+"""Levels below a folder that are looked into."""
+MOST_FILES = 200
+
+
+def data_files(place: Path) -> list[Path]:
+    """The file of this path, or the data files of this folder in the order of their names.
+
+    Raises:
+        InputError: there is none, or there are too many to be one data set.
+    """
+    if not place.is_dir():
+        return [place]
+    found = sorted(_walk(place))
+    chosen = _with(found, DATA) or _with(found, MAYBE)
+    if not chosen:
+        seen = ", ".join(repr(path.name) for path in found[:5]) or "nothing"
+        message = f"There is no data file in this folder; it holds {seen}."
+        raise refusal(place, "no-data", message, "Name a folder with CSV, Parquet, JSON, Excel or SQLite files.")
+    if len(chosen) > MOST_FILES:
+        message = f"This folder holds {len(chosen)} data files; {MOST_FILES} at most make a data set."
+        raise refusal(place, "too-many-files", message, "Name the files that matter.")
+    return chosen
+
+
+def _walk(folder: Path) -> Iterable[Path]:
+    """Files below a folder; links to folders are not followed, so that no loop is walked."""
+    for root, folders, files in os.walk(folder, followlinks=False):
+        depth = len(Path(root).relative_to(folder).parts)
+        folders[:] = [] if depth + 1 >= DEEPEST else sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(root) / name for name in files if not name.startswith((".", "~$")))
+
+
+def _with(paths: Sequence[Path], suffixes: Sequence[str]) -> list[Path]:
+    return [path for path in paths if _suffix(path) in suffixes and not path.stem.lower().startswith(NOTES)]
+
+
+def _suffix(path: Path) -> str:
+    """The suffix that tells the format, below that of a compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    packed = len(suffixes) == 2 and suffixes[-1] in PACKED and suffixes[0] in DATA
+    return suffixes[0] if packed else suffixes[-1] if suffixes else ""

@@ -1,0 +1,117 @@
+"""Which table is for training, which for testing, and which shows the form of an answer: told by their content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from palmette.automl.data.artefacts import TableError
+from palmette.automl.data.formats import Raw
+
+TEST_NAMED = re.compile(r"(^|[^a-z])(test|testing|tst|holdout|hold_out|eval|valid|validation|unseen)([^a-z]|$)", re.I)
+TRAIN_NAMED = re.compile(r"(^|[^a-z])(train|training|trn)([^a-z]|$)", re.I)
+ANSWER_NAMED = re.compile(r"submission|submit|sample_?sub", re.I)
+PART_NAMED = re.compile(r"(part|chunk|shard|batch)?[-_ ]?\d+(\D|$)", re.I)
+MOST_ANSWER_COLUMNS = 40
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The tables by what they are for."""
+
+    train: tuple[Raw, ...]
+    test: tuple[Raw, ...] = ()
+    """With the target."""
+    predict: tuple[Raw, ...] = ()
+    """Without the target."""
+    submission: Raw | None = None
+    targets: tuple[str, ...] = ()
+    key: str = ""
+
+
+def assign(tables: Sequence[Raw], named: bool) -> Roles:
+    """The roles of tables.
+
+    Args:
+        tables: in the order in which they were named.
+        named: whether somebody named each of them; then of two that are alike the second is for testing.
+
+    Raises:
+        TableError: they do not belong together, and nothing says which is meant.
+    """
+    full = [table for table in tables if len(table.frame)]
+    if len(full) <= 1:
+        return Roles(tuple(full or tables[:1]))
+    submission = _submission(full)
+    rest = [table for table in full if table is not submission]
+    train = _train(rest)
+    columns = set(train.names)
+    alike = [one for one in rest if one is not train and set(one.names) == columns]
+    lacking = [one for one in rest if one is not train and set(one.names) < columns]
+    odd = [one for one in rest if one is not train and one not in alike and one not in lacking]
+    lost = {tuple(name for name in train.names if name not in one.names) for one in lacking}
+    if odd or len(lost) > 1 or (lacking and len(next(iter(lost))) > max(3, len(columns) // 3)):
+        raise _choice(tables)
+    test = [one for one in alike if TEST_NAMED.search(one.name) and not TRAIN_NAMED.search(one.name)]
+    if not test and named and len(alike) == 1 and not lacking and not PART_NAMED.search(alike[0].name):
+        test = alike
+    parts = [one for one in alike if one not in test]
+    targets = next(iter(lost), ())
+    if submission is not None:
+        missed = columns - {name for one in lacking for name in one.names} if lacking else columns
+        asked = tuple(name for name in submission.names if name in missed)
+        targets = asked or targets
+    key = next((name for name in submission.names if name not in targets), "") if submission is not None else ""
+    return Roles((train, *parts), tuple(test), tuple(lacking), submission, targets, key)
+
+
+def _train(tables: Sequence[Raw]) -> Raw:
+    """The table with the most columns; among equals the one that says so, then not a test, then the larger."""
+
+    def rank(table: Raw) -> tuple[int, bool, bool]:
+        return len(table.names), bool(TRAIN_NAMED.search(table.name)), not TEST_NAMED.search(table.name)
+
+    return max(tables, key=rank)
+
+
+def _submission(tables: Sequence[Raw]) -> Raw | None:
+    """A narrow table with a row for each row of another one, and a column that the other lacks."""
+    for table in sorted(tables, key=lambda one: not ANSWER_NAMED.search(one.name)):
+        if len(table.names) > MOST_ANSWER_COLUMNS or len(table.names) < 2:
+            continue
+        for other in tables:
+            shared = [name for name in table.names if name in other.names]
+            if other is table or len(other.frame) != len(table.frame) or not shared:
+                continue
+            narrow = len(table.names) < len(other.names) and len(shared) < len(table.names)
+            wider = any(set(table.names) - set(shared) <= set(one.names) for one in tables if one not in (table, other))
+            if narrow and (wider or ANSWER_NAMED.search(table.name)) and _equal(table, other, shared[0]):
+                return table
+    return None
+
+
+def _equal(one: Raw, other: Raw, name: str) -> bool:
+    left, right = (_column(table, name).astype(str).str.strip() for table in (one, other))
+    return bool((left.to_numpy() == right.to_numpy()).all()) or set(left) == set(right)
+
+
+def _column(table: Raw, name: str) -> pd.Series[Any]:
+    return table.frame[table.names.index(name)]
+
+
+def _choice(tables: Sequence[Raw]) -> TableError:
+    options = tuple(table.name for table in tables)
+    listed = "; ".join(
+        f"{table.name!r} ({len(table.frame)} rows: {', '.join(table.names[:6])}{', ...' * (len(table.names) > 6)})"
+        for table in tables[:12]
+    )
+    return TableError(
+        f"There are {len(tables)} tables that do not belong together: {listed}.",
+        "Say which one is meant.",
+        code="which-table",
+        options=options,
+    )

@@ -1,0 +1,191 @@
+"""Formats, several files, named sets, and the artefact that tells of them."""
+
+from __future__ import annotations
+
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+from palmette.automl.data import TableError  # noqa: E402 - needs pandas
+from palmette.automl.data.load import load, reload  # noqa: E402 - as above
+from palmette.errors import UserError  # noqa: E402 - as above
+
+
+def table(rows: int = 40) -> pd.DataFrame:
+    """A frame with a column of each kind."""
+    return pd.DataFrame(
+        {
+            "row_id": [f"r{n:03}" for n in range(rows)],
+            "size": [n * 0.5 for n in range(rows)],
+            "count": [n % 5 for n in range(rows)],
+            "colour": [["red", "blue", None][n % 3] for n in range(rows)],
+            "paid": [bool(n % 2) for n in range(rows)],
+            "day": pd.date_range("2024-01-01", periods=rows),
+            "words": [f"the {n}. row has words of its own" for n in range(rows)],
+            "tags": [[n, n + 1] for n in range(rows)],
+            "same": ["x"] * rows,
+            "label": [["no", "yes"][n % 2] for n in range(rows)],
+        }
+    )
+
+
+KINDS = "identifier numeric numeric categorical boolean datetime text list constant boolean"
+
+
+def to_sqlite(frame: pd.DataFrame, path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    texts = {name: frame[name].map(str) for name in ("tags", "paid")}  # there are no lists and no booleans in it
+    frame.assign(**texts).to_sql("things", connection, index=False)
+    connection.close()
+
+
+def to_duckdb(frame: pd.DataFrame, path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", frame)
+        connection.execute("CREATE TABLE things AS SELECT * FROM given")
+
+
+def to_excel(frame: pd.DataFrame, path: Path) -> None:
+    pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    with pd.ExcelWriter(path) as book:
+        texts = frame.assign(tags=frame["tags"].map(str))
+        texts.to_excel(book, sheet_name="things", index=False, startrow=2, startcol=1)
+        pd.DataFrame().to_excel(book, sheet_name="empty")
+
+
+WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
+    "a.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "a.parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    "a.feather": lambda frame, path: frame.to_feather(path),
+    "a.jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True, date_format="iso"),
+    "a.json": lambda frame, path: frame.to_json(path, date_format="iso"),
+    "a.xlsx": to_excel,
+    "a.db": to_sqlite,
+    "a.duckdb": to_duckdb,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_table(name: str, tmp_path: Path) -> None:
+    frame = table()
+    WRITERS[name](frame, tmp_path / name)
+    loaded = load([tmp_path / name])
+    assert [column.kind for column in loaded.dataset.columns] == KINDS.split()
+    for column in ("row_id", "size", "count", "colour", "day", "words", "label"):
+        expected, found = frame[column], loaded.table[column]
+        if column == "day":
+            found = found.astype("datetime64[ns]")
+        pd.testing.assert_series_equal(found.fillna("-"), expected.fillna("-"), check_dtype=False)
+    assert [str(value) for value in loaded.table["paid"]] == [str(value) for value in frame["paid"]]
+
+
+def test_the_artefact_tells_each_file_and_column(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("größe;n\n1,5 €;1\n2,5 €;2\n?;3\n".encode("cp1252"))
+    dataset = load([tmp_path / "a.csv"]).dataset
+    (file,) = dataset.files
+    assert file.dialect is not None and (file.dialect.delimiter, file.dialect.encoding) == (";", "cp1252")
+    assert len(file.sha256) == 64 and file.rows == dataset.rows == 3
+    size = dataset.column("größe")
+    assert size is not None and (size.reading.decimal, size.reading.affix) == (",", "€")
+    assert size.missing == pytest.approx(1 / 3, abs=1e-6) and "?" in size.reading.missing
+    assert type(dataset).model_validate_json(dataset.model_dump_json()) == dataset
+
+
+def competition(folder: Path, names: tuple[str, str, str]) -> None:
+    frame = table().drop(columns=["tags"])
+    frame.iloc[:30].to_csv(folder / names[0], index=False)
+    frame.iloc[30:].drop(columns=["label"]).to_csv(folder / names[1], index=False)
+    frame.iloc[30:][["row_id"]].assign(label="no").to_csv(folder / names[2], index=False)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("train.csv", "test.csv", "sample_submission.csv"), ("c.csv", "b.csv", "a.csv"), ("a.csv", "b.csv", "c.csv")],
+)
+def test_a_competition_folder_is_recognised_by_content(names: tuple[str, str, str], tmp_path: Path) -> None:
+    competition(tmp_path, names)
+    (tmp_path / "README.md").write_text("Predict `words`.", "utf-8")
+    loaded = load([tmp_path])
+    roles = {Path(file.path).name: file.role for file in loaded.dataset.files}
+    assert roles == dict(zip(names, ("train", "predict", "submission"), strict=True))
+    assert loaded.dataset.targets == ("label",) and loaded.dataset.key == "row_id"
+    assert len(loaded.table) == 30 and loaded.predict is not None and len(loaded.predict) == 10
+    assert "label" not in loaded.predict and loaded.submission is not None
+
+
+def test_a_test_file_with_the_target_is_the_hold_out_and_one_without_it_is_to_be_predicted(tmp_path: Path) -> None:
+    frame = table().drop(columns=["tags"])
+    frame.iloc[:30].to_csv(tmp_path / "one.csv", index=False)
+    frame.iloc[30:].to_csv(tmp_path / "two.csv", index=False)
+    frame.iloc[30:].drop(columns=["label"]).to_csv(tmp_path / "three.csv", index=False)
+    both = load([tmp_path / "one.csv", tmp_path / "two.csv"])
+    assert both.given_test == (30, 40) and both.dataset.test_rows == 10
+    other = load([tmp_path / "one.csv", tmp_path / "three.csv"])
+    assert other.dataset.predict_rows == 10 and other.dataset.targets == ("label",)
+
+
+def test_rows_to_predict_are_all_kept_and_in_order(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("a,b,y\n" + "".join(f"{n},{n},{n % 2}\n" for n in range(20)), "utf-8")
+    (tmp_path / "test.csv").write_text("a,b\n1,2\n,\n3,4\n1,2\n", "utf-8")
+    predict = load([tmp_path / "train.csv", tmp_path / "test.csv"]).predict
+    assert predict is not None and [str(value) for value in predict["a"]] == ["1.0", "nan", "3.0", "1.0"]
+
+
+def test_parts_of_one_table_are_put_together(tmp_path: Path) -> None:
+    for part in range(3):
+        table(10).drop(columns=["tags"]).to_csv(tmp_path / f"part-{part}.csv", index=False)
+    assert len(load([tmp_path]).table) == 30
+
+
+def test_the_table_that_is_meant_can_be_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
+        packed.writestr("orders.csv", "id,total\n1,2\n2,3\n")
+        packed.writestr("users.csv", "name,age\nx,3\ny,4\n")
+    assert list(load([tmp_path / "a.zip"], "users.csv").table.columns) == ["name", "age"]
+    with pytest.raises(TableError) as caught:
+        load([tmp_path / "a.zip"], "user.csv")
+    assert caught.value.options == ("orders.csv", "users.csv") and "users.csv" in caught.value.message
+
+
+def test_data_that_changed_is_not_taken_for_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    table().to_csv(path, index=False)
+    dataset = load([path]).dataset
+    assert reload(dataset, [path]).dataset == dataset
+    path.write_text(path.read_text("utf-8") + "more\n", "utf-8")
+    with pytest.raises(UserError) as caught:
+        reload(dataset, [path])
+    assert caught.value.code == "data-changed"
+
+
+def test_sets_of_scikit_learn_need_no_network() -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    loaded = load(["sklearn:iris"])
+    assert loaded.dataset.targets == ("target",) and set(loaded.table["target"]) > {"setosa", "virginica"}
+    assert load(["sklearn:iris"]).dataset == loaded.dataset
+
+
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [("sklearn:irsi", "no-such-set"), ("openml:31", "hub-unreachable"), ("sklearn:covtype", "hub-unreachable")],
+)
+def test_a_set_that_cannot_be_had_says_what_to_do_instead(
+    place: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+
+    def offline(**settings: object) -> None:
+        raise OSError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr(datasets, "fetch_openml", offline)
+    monkeypatch.setattr(datasets, "fetch_covtype", offline)
+    with pytest.raises(UserError) as caught:
+        load([place])
+    assert caught.value.code == code and caught.value.remedy
