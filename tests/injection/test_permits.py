@@ -30,7 +30,9 @@ from palmette.llm.visible import visible
 from palmette.planners.model import ModelPlanner
 from palmette.sandbox import Sandbox, WarmSpark, python_command
 
-REACH = Reach(frozenset({"lib", "shop"}), "s3://lake/sales\nlake/out")
+PLACES = ("s3://lake/sales", "lake/merchants", "lake/profiles", "lake/transactions", "lake.decisions",
+          "user_spending", "user_daily", "decision_features")  # fmt: skip
+REACH = Reach(frozenset({"lib", "shop", ""}), frozenset(PLACES), '"/cart"')
 CASES = Path(__file__).parents[1] / "features"
 KEY = "sk-planted-0123456789abcdef"
 
@@ -77,6 +79,23 @@ import logging.handlers
 import lib; lib.sys.modules
 import lib; lib.build = print
 import lib; del lib.build
+from .lib import os
+from ..lib import *
+from pytest import main
+import unittest.mock
+import pytest; x = pytest.mark.xfail
+put = open
+df.write.saveAsTable('prod.users')
+T = 'prod.users'; df.write.insertInto(T)
+df.write.parquet(f's3://lake/{x}')
+df.write.parquet('s3://lake/sales/../users')
+spark.read.parquet('s3://lake')
+CART = '/checkout'
+SparkSession.builder.remote(x)
+SparkSession.builder.master('spark://x')
+logging.basicConfig(filename='x')
+class A(B): x: "__import__('os').system('id')"
+def f(x: "print(1)"): ...
 open('x', mode)
 open('x', **options)
 F.expr('try_reflect(a)')
@@ -106,10 +125,35 @@ def test_what_honest_scripts_do_is_permitted(path: Path) -> None:
     assert [what for _, what in REACH.reached(path.read_text("utf-8")) if "os.environ" not in what] == []
 
 
+INSIDE = r"""
+x = spark.read.parquet('s3://lake/sales')
+x = f's3://lake/sales/day={day}'
+CART = '/cart'
+x = root + '/day='
+def f(x: 'DataFrame'): ...
+df.write.parquet(config.output)
+df.write.saveAsTable(f'{schema}.users')
+open(path, encoding='utf-8')
+from .lib import ratio
+import sys; sys.exit(main(sys.argv[1:]))
+F.regexp_replace('url', '^https?://', '')
+self._spark = spark
+SparkSession.builder.master('local[2]')
+spark.sql('with a as (select 1) select * from a')
+import pyspark.sql.functions as F
+"""
+
+
+@pytest.mark.parametrize("text", INSIDE.split("\n")[1:-1])
+def test_what_is_inside_is_permitted(text: str) -> None:
+    assert list(REACH.reached(text)) == []
+
+
 def test_rows_of_tests_may_hold_anything_but_tests_read_and_write_nothing() -> None:
     row = 'ROWS = [("https://shop.example/cart", "/etc/passwd", "../x")]\n'
     assert list(REACH.reached(row, is_test=True)) == [] and len(list(REACH.reached(row))) == 3
-    assert len(list(REACH.reached("def test_x(spark):\n    spark.read.csv('x')\n", is_test=True))) == 1
+    assert list(REACH.reached("df = spark.read.csv(place)\n")) == []
+    assert len(list(REACH.reached("df = spark.read.csv(place)\n", is_test=True))) == 1
 
 
 # places

@@ -12,7 +12,7 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -46,13 +46,16 @@ class Lists(Model):
     fixtures: Words
     formats: Words
     sources: Words
+    sinks: Words
 
 
 LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), Lists, "reach.yaml")
 
 _SETTING = re.compile(
-    r"spark\.(jars|files|archives|submit|plugins|extraListeners|.*extra(JavaOptions|ClassPath|LibraryPath))"
+    r"spark\.(remote|jars|files|archives|submit|plugins|extraListeners|.*extra(JavaOptions|ClassPath|LibraryPath))"
 )
+_RELATIVE = ""
+"""First part of the name of a module that is imported relative to the file's own package."""
 _JAVA = re.compile(r"\b(reflect|java_method|try_reflect)\s*\(", re.IGNORECASE)
 _PLACE = re.compile(r"[A-Za-z][\w+.-]*:/+[^\s/]|/[\w.~-]|~/|(\./)*\.\./")
 _FILES = "csv|json|parquet|orc|text|avro|delta|binaryfile|jdbc"
@@ -72,8 +75,10 @@ class Reach:
 
     own: frozenset[str]
     """First parts of the names of modules that the repository has or uses, and of the script."""
-    places: str
-    """A text that holds the places and values which the specification and the registry name."""
+    places: frozenset[str]
+    """Paths and tables that the registry and the run file name."""
+    spec: str = ""
+    """The specification, as JSON: values that it names may look like places."""
     allow: tuple[str, ...] = ()
     """Globs of the run file."""
 
@@ -85,10 +90,10 @@ class Reach:
         # Neither words nor descriptions: a place that they name is not one that was asked for.
         unsaid: dict[str, Any] = {"description": True, "features": {"__all__": {"description", "words"}}}
         spec = view.spec.model_dump_json(exclude=unsaid)
-        named = [value for table in view.tables.values() for value in (table.path, table.table)]
-        places = "\n".join(filter(None, [spec, *named, run.output.path, view.table_name]))
+        named = [place for table in view.tables.values() for place in (table.path, table.table)]
+        places = frozenset(filter(None, [*named, *view.tables, run.output.path, run.output.table, view.table_name]))
         own = {*used, *has} - LISTS.computing - LISTS.outside - sys.stdlib_module_names
-        return cls(frozenset(own), places, run.repository.allow)
+        return cls(frozenset({*own, _RELATIVE}), places, spec, run.repository.allow)
 
     def objections(self, *files: TextFile, tests: TextFile | None = None) -> list[Violation]:
         """Why files may not be put where they could be executed or delivered; none when they may."""
@@ -129,9 +134,12 @@ class Reach:
     def _found(self, tree: ast.Module, is_test: bool) -> Iterator[Found]:
         imported = _imported(tree)
         unread = {id(node) for parent in ast.walk(tree) for node in _no_beginnings(parent)}
+        calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        texts = _texts(tree)
         for node in ast.walk(tree):
             line = getattr(node, "lineno", 1)
             whats = [*self._modules(node, imported), *_members(node, imported), *_runner(node), *_spark(node)]
+            whats += [*self._sinks(node, texts), *_unread(node, calls)]
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 whats += self._text(node.value, is_place=not is_test and id(node) not in unread)
             if is_test and _source(node):
@@ -145,6 +153,8 @@ class Reach:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{_RELATIVE}.{node.module or ''}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
             first, _, rest = dotted(node).partition(".")
             names = [f"{imported[first]}.{rest}"] if first in imported else []
@@ -154,19 +164,31 @@ class Reach:
         first, *parts = name.split(".")
         if first not in LISTS.computing | self.own or ("*" in parts and not name.startswith("pyspark.sql.")):
             return False
-        only = LISTS.only.get(first)
-        if only is not None:
-            return not parts or (parts[0] in only and not LISTS.doors & {*parts[1:]})
-        never = LISTS.doors if first in self.own else LISTS.doors | LISTS.never
-        return not never & {*parts}
+        if first in self.own:
+            return not LISTS.doors & {*parts}
+        if parts and first in LISTS.only and parts.pop(0) not in LISTS.only[first]:
+            return False
+        return not (LISTS.doors | LISTS.never) & {*parts}
 
     def _text(self, text: str, *, is_place: bool) -> Iterator[str]:
         if _SETTING.match(text):
             yield f"the setting {text[:80]!r} loads programs"
         if _JAVA.search(text):
             yield "SQL that calls Java"
-        if is_place and _PLACE.match(text) and text not in self.places:
+        if is_place and _PLACE.match(text) and not self._is_given(text):
             yield f"the place {text[:80]!r} is neither the registry's nor the run file's"
+
+    def _sinks(self, node: ast.AST, texts: Mapping[str, str]) -> Iterator[str]:
+        """Tables and folders that somebody else is to read or to find his own in."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LISTS.sinks:
+            given = node.args[0] if node.args else None
+            text = texts.get(given.id) if isinstance(given, ast.Name) else _first_text(given)
+            if text is not None and not self._is_given(text) and not text.startswith("?"):
+                yield f"{node.func.attr}() of {text[:80]!r}, which is neither the registry's nor the run file's"
+
+    def _is_given(self, text: str) -> bool:
+        inside = any(text.startswith(f"{place.rstrip('/')}/") for place in self.places) and ".." not in text
+        return text in self.places or inside or f'"{text}"' in self.spec or f"'{text}'" in self.spec
 
 
 def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
@@ -190,6 +212,23 @@ def _imported(tree: ast.Module) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
     return found
+
+
+def _texts(tree: ast.Module) -> dict[str, str]:
+    """Names that are given a text somewhere in the file."""
+    given = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
+    pairs = [(target, one.value) for one in given for target in getattr(one, "targets", [getattr(one, "target", None)])]
+    return {name.id: text for name, value in pairs if isinstance(name, ast.Name) and (text := _first_text(value))}
+
+
+def _unread(node: ast.AST, calls: Collection[int]) -> Iterator[str]:
+    """What becomes a call or code only later: a function under another name, and annotations in quotation marks."""
+    if isinstance(node, ast.Name | ast.Attribute) and _name(node) == "open" and id(node) not in calls:
+        yield "'open' under another name"
+    annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
+    for part in ast.walk(annotation) if annotation else ():
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and "(" in part.value:
+            yield f"the annotation {part.value[:80]!r} is code"
 
 
 def _members(node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
@@ -247,6 +286,10 @@ def _spark(node: ast.AST) -> Iterator[str]:
                 yield f"the format {given.value!r} is a connection"
         elif not isinstance(given, ast.Name | ast.Attribute | ast.Subscript):
             yield "a format that cannot be read"
+    if node.func.attr == "master" and not (_first_text(given) or "").startswith("local"):
+        yield "a Spark elsewhere"
+    if any(word.arg == "filename" for word in node.keywords):
+        yield "it writes a file"
 
 
 def _source(node: ast.AST) -> str:
