@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import duration, json_option, print_json, print_table
+from palmette.cli.screen import json_option, print_checks, print_json, print_violation
 from palmette.documents import read_text
-from palmette.engine import ConsoleHuman, Verdict, Violation, pay_unrecorded
+from palmette.engine import ConsoleHuman, Verdict, pay_unrecorded
 from palmette.errors import InputError, UserError, did_you_mean
 from palmette.features.checks import Check, Subject, registered, run_checks
 from palmette.features.checks.entry import find_entry
@@ -19,7 +19,6 @@ from palmette.features.definitions import definition
 from palmette.features.spec.view import View
 
 _FILE = click.Path(path_type=Path)
-_MARKS = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 _SHOWN = 20
 """Most violations that are printed; `--json` has all."""
 
@@ -144,12 +143,9 @@ def choose(checks: Sequence[Check], only: Sequence[str], skip: Sequence[str]) ->
 def print_verdict(title: str, verdict: Verdict) -> None:
     """A line per check, then what was found, then the outcome."""
     click.secho(f"\n{title}\n", bold=True)
-    rows = []
-    for item in verdict.measurements:
-        rows.append((_MARKS[item.status], item.name, item.status, duration(item.seconds), item.detail))
-    print_table(("", "check", "status", "time", "what was measured"), rows)
+    print_checks(verdict.measurements)
     for violation in verdict.violations[:_SHOWN]:
-        _print_violation(violation)
+        print_violation(violation)
     if len(verdict.violations) > _SHOWN:
         click.echo(f"\n... and {len(verdict.violations) - _SHOWN} more; --json prints all.")
     skipped = [item.name for item in verdict.measurements if item.status == "skipped"]
@@ -159,9 +155,3 @@ def print_verdict(title: str, verdict: Verdict) -> None:
         click.echo(click.style("Every check that ran passed.", fg="green") + left)
     else:
         click.echo(click.style(f"{len(verdict.violations)} found.", fg="red") + left)
-
-
-def _print_violation(violation: Violation) -> None:
-    click.echo(f"\n{click.style(violation.code, bold=True)}: {violation.message}")
-    for line in violation.evidence.rstrip().splitlines()[:12]:
-        click.secho(f"    {line}", dim=True)

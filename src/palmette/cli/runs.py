@@ -36,7 +36,7 @@ def runs(as_json: bool) -> None:
         print_table(
             ("id", "what", "status", "started", "steps", "reason"),
             [
-                (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason, 80))
+                (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason))
                 for run in found
             ],
         )

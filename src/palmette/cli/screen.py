@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
+
+from palmette.engine import Measurement, Violation
+
+_MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
@@ -16,14 +21,38 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Left-aligned columns; the last one may be as long as it likes."""
-    texts = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in [list(header), *texts]) for column in range(len(header))]
-    widths[-1] = 0
-    for index, row in enumerate([list(header), *texts]):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Left-aligned columns; the last one may be as long as it likes. No rows: no table."""
+    texts = [list(header), *([" ".join(clean(str(cell)).split()) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(header) - 1)]
+    for index, row in enumerate(texts if len(texts) > 1 else []):
+        line = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
         click.echo(click.style(line, dim=index == 0))
+
+
+def print_checks(measurements: Iterable[Measurement]) -> None:
+    """A line for each check: whether it holds, and what was measured."""
+    rows = [
+        (_MARKS[one.status], one.name, one.status, duration(one.seconds) if one.seconds else "", one.detail)
+        for one in measurements
+    ]
+    print_table(("", "check", "status", "time", "what was measured"), rows)
+
+
+def print_violation(violation: Violation, lines: int = 12) -> None:
+    """A failure with the first lines of its evidence."""
+    click.echo(f"\n{click.style(violation.code, bold=True)}: {clean(violation.message)}")
+    for line in clean(violation.evidence).rstrip().splitlines()[:lines]:
+        click.secho(f"    {line}", dim=True)
+
+
+def clean(text: str) -> str:
+    r"""Text that is not ours, without what would steer the terminal.
+
+    >>> clean("a\x1b[2Jb\nc")
+    'a[2Jb\nc'
+    """
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", text)
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from palmette.cli.costs import calls_of, chosen, costs_json, print_call, print_calls, print_costs
-from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
+from palmette.cli.screen import clean, duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
 from palmette.engine.invocation import workspace_name
@@ -156,9 +156,9 @@ def _print_violations(steps: list[Step], evidence: bool, work: Path) -> None:
         click.echo("\nfailed attempts")
     for step in failing:
         for violation in dict.fromkeys(step.violations):
-            click.echo(f"  step {step.number}, {step.actor}: {violation.message} [{violation.code}]")
+            click.echo(f"  step {step.number}, {step.actor}: {clean(violation.message)} [{violation.code}]")
             if evidence and violation.evidence:
-                click.echo("\n".join(f"      {line}" for line in violation.evidence.splitlines()))
+                click.echo("\n".join(f"      {line}" for line in clean(violation.evidence).splitlines()))
         if step.workspace and (work / step.workspace).is_dir():
             click.echo(f"  what it worked on is in {near(work / step.workspace)}")
 

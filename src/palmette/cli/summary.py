@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+import click
+
 from palmette.cli.costs import HEADER, costs_json, costs_rows
-from palmette.cli.screen import print_json
+from palmette.cli.screen import clean, duration, print_checks, print_json, print_table, print_violation
 from palmette.engine import RunResult
 from palmette.errors import RunStopped
-
-_MARK = {"passed": "[green]✓[/]", "failed": "[red]✗[/]", "skipped": "[yellow]–[/]", "warning": "[yellow]![/]"}
 
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
     """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
     summary = summary_of(result)
-    print_json(summary) if as_json else print_summary(summary, costs_rows(result.state))
+    print_json(summary) if as_json else print_summary(result, summary)
     raise SystemExit(0 if result.status == "finished" else RunStopped.exit_code)
 
 
@@ -74,92 +74,61 @@ def _delivery(result: RunResult) -> dict[str, Any]:
     return {**{name: delivered[name] for name in said}, **files}
 
 
-def print_summary(summary: Mapping[str, Any], costs: Iterable[Sequence[str]]) -> None:
-    """Prints the screen to standard output; `costs` as `costs_rows` gives them."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
+def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
+    """Prints the screen of `summary_of(result)` to standard output."""
     made = summary.get("pull_request")
-    console.print()
-    for table in (_steps(summary), _checks(summary), _table("What language models did", HEADER, costs)):
-        if table.row_count:
-            console.print(table)
-    console.print(_pull_request(made) if made else _artefacts(summary))
-    for violation in summary["failures"]:
-        console.print(f"[red]✗[/] {_plain(violation['message'])} [dim]\\[{violation['code']}][/]")
-        if violation["evidence"]:
-            console.print(f"[dim]{_plain(violation['evidence'][:1500])}[/]")
+    _title("What was done")
+    print_table(("actor", "status", "invocations", "failed attempts", "time"), _steps(summary))
+    if checks := [one for actor in result.state.actors.values() for one in actor.measurements]:
+        _title("What was checked")
+        print_checks(checks)
+    if costs := costs_rows(result.state):
+        _title("What language models did")
+        print_table(HEADER, costs)
+    if made:
+        _print_pull_request(made)
+    else:
+        _title("What was made")
+        artefacts = summary["artefacts"].items()
+        print_table(("artefact", "version", "made by"), [(name, one["version"], one["by"]) for name, one in artefacts])
+    for failure in (actor.failure for actor in result.state.actors.values() if actor.failure):
+        for violation in failure.violations:
+            print_violation(violation)
     for departure in summary.get("departures", ()):
-        console.print(f"[yellow]![/] {_plain(departure)}")
-    if not made:
-        done = summary["status"] == "finished"
-        console.print("[bold]Finished.[/]" if done else f"[bold]Stopped:[/] {_plain(summary['reason'])}")
-    console.print(_next(summary))
+        click.echo(f"{click.style('!', fg='yellow')} {clean(departure)}")
+    if result.status == "stopped":
+        click.echo(f"\n{click.style('Stopped:', bold=True)} {clean(result.reason)}")
+    _print_next(summary)
 
 
-def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(*header, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _title(text: str) -> None:
+    click.secho(f"\n{text}", bold=True)
 
 
-def _steps(summary: Mapping[str, Any]) -> Any:
-    rows = [
-        (
-            step["actor"],
-            step["status"],
-            str(step["invocations"]),
-            str(step["failed_attempts"]),
-            f"{step['seconds']:.1f}",
-        )
+def _steps(summary: Mapping[str, Any]) -> list[tuple[object, ...]]:
+    steps = [
+        (step["actor"], step["status"], step["invocations"], step["failed_attempts"], duration(step["seconds"]))
         for step in summary["steps"]
     ]
-    table = _table("What was done", ("actor", "status", "invocations", "failed attempts", "seconds"), rows)
-    table.add_section()
-    table.add_row("all", summary["status"], f"{summary['planner_steps']} steps", "", f"{summary['seconds']:.1f}")
-    return table
+    return [*steps, ("all", summary["status"], f"{summary['planner_steps']} steps", "", duration(summary["seconds"]))]
 
 
-def _checks(summary: Mapping[str, Any]) -> Any:
-    rows = [
-        (_MARK[check["status"]], check["name"], _plain(check["detail"]), f"{check['seconds']:.1f}")
-        for check in summary["checks"]
-    ]
-    return _table("What was checked", ("", "check", "what was measured", "seconds"), rows)
-
-
-def _artefacts(summary: Mapping[str, Any]) -> Any:
-    rows = [(name, str(made["version"]), made["by"]) for name, made in summary["artefacts"].items()]
-    return _table("What was made", ("artefact", "version", "made by"), rows)
-
-
-def _pull_request(made: Mapping[str, Any]) -> str:
-    files = "\n".join(f"  {path}" for path in made["files"])
+def _print_pull_request(made: Mapping[str, Any]) -> None:
     where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
-    return (
-        f"[bold]Pull request:[/] branch {made['branch']} into {made['base']} of {made['repository']} ({where})\n"
-        f"{files}\n  description  {made['body']}\n  patch        {made['patch']}"
-    )
+    _title("Pull request")
+    click.echo(f"branch {made['branch']} into {made['base']} of {made['repository']} ({where})")
+    for path in made["files"]:
+        click.echo(f"  {path}")
+    click.echo(f"description  {made['body']}\npatch        {made['patch']}")
 
 
-def _next(summary: Mapping[str, Any]) -> str:
+def _print_next(summary: Mapping[str, Any]) -> None:
     """What to type now."""
     run, made = summary["run"], summary.get("pull_request")
-    lines = [
-        *([f"read it      git -C {made['repository']} diff {made['base']}...{made['branch']}"] if made else []),
-        f"explain it   palmette show {run}",
-        *([f"go on        mend the cause, then: palmette resume {run}"] if summary["status"] != "finished" else []),
-        f"change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}",
-    ]
-    return "\n".join(["", "[bold]Next[/]", *(f"  {line}" for line in lines)])
-
-
-def _plain(text: str) -> str:
-    """Text that is not ours, without rich's markup in it."""
-    from rich.markup import escape
-
-    return escape(text)
+    _title("Next")
+    if made:
+        click.echo(f"read it      git -C {made['repository']} diff {made['base']}...{made['branch']}")
+    click.echo(f"explain it   palmette show {run}")
+    if summary["status"] != "finished":
+        click.echo(f"go on        mend the cause, then: palmette resume {run}")
+    click.echo(f"change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}")
