@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pytest
 import yaml
@@ -185,4 +185,4 @@ def test_every_text_is_shown_in_quotations_only(field: Field) -> None:
 def test_there_are_enough_attacks_and_each_is_another() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 20
     assert len({attack.adds or attack.answer for attack in ATTACKS}) == len(ATTACKS)
-    assert {attack.planted for attack in ATTACKS} == set(Attack.model_fields["planted"].annotation.__args__)  # type: ignore[union-attr]
+    assert {attack.planted for attack in ATTACKS} == set(get_args(Attack.model_fields["planted"].annotation))

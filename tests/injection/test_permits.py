@@ -20,7 +20,7 @@ from palmette.engine import Attempt, Budget, Context, Paid, Spend, TextFile, Ver
 from palmette.errors import DeliveryError
 from palmette.features.artefacts import Tests
 from palmette.features.reach import Reach
-from palmette.features.repository import read_conventions
+from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.llm import Answerer, Models, Settings
 from palmette.llm.blocks import split_blocks
@@ -204,6 +204,17 @@ def test_a_file_in_another_place_is_neither_committed_nor_written(path: str, tea
     assert team.files() == before and [one.name for one in branches.rglob("*") if one.is_file()] == ["main"]
     written = [file for file in tmp_path.rglob("*") if file.is_file() and "x = 1" in file.read_text("utf-8", "replace")]
     assert written == []
+
+
+def test_no_link_leads_out_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "id_rsa").write_text(KEY, "utf-8")
+    repository = tmp_path / "repository"
+    (repository / "docs").mkdir(parents=True)
+    (repository / "docs/conventions.md").write_text("- Rules.", "utf-8")
+    (repository / "README.md").symlink_to(tmp_path / "id_rsa")
+    (repository / "RULES.md").symlink_to("docs/conventions.md")
+    found = Checkout(repository)
+    assert (found.text("README.md"), found.text("../id_rsa"), found.text("RULES.md")) == ("", "", "- Rules.")
 
 
 # verdicts

@@ -150,9 +150,10 @@ class Checkout:
         self.paths = tuple(sorted(_walk(root)))
 
     def text(self, path: str) -> str:
-        """Text of a file; empty when there is none or it is not UTF-8."""
+        """Text of a file; empty when there is none, it is not UTF-8, or a link leads out of the repository."""
+        file = (self.root / path).resolve()
         try:
-            return (self.root / path).read_text(encoding="utf-8")
+            return file.read_text(encoding="utf-8") if file.is_relative_to(self.root.resolve()) else ""
         except (OSError, UnicodeDecodeError):
             return ""
 

@@ -60,7 +60,8 @@ class Repository(Model):
     config_class: Text | None = None
     """The team's Pydantic class for a view's configuration, e.g. `offers.config:FeatureViewConfig`."""
     allow: tuple[str, ...] = ()
-    """Globs of paths that the pull request may touch, beside the three files of the view itself."""
+    """Globs of paths that the pull request may touch, beside the three files of the view itself; hidden folders and
+    files such as `conftest.py` only if they stand here."""
     test_command: Text | None = None
     """Runs the team's whole suite, e.g. `python -m pytest -q`; pytest when left out."""
 
