@@ -16,6 +16,8 @@ import yaml
 
 import palmette.errors
 from palmette.cli import COMMANDS, EXIT_STATUS, INTERRUPTED, main
+from palmette.engine import Journal, Verdict, Violation
+from palmette.engine.events import AttemptFailed, AttemptSucceeded, Decided, InvocationStarted
 from palmette.engine.runs import RunStatus
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/mistakes.yaml").read_text("utf-8"))
@@ -205,3 +207,25 @@ def test_a_failed_actor_s_workspace_is_named(capsys: pytest.CaptureFixture[str],
     assert [path.name for path in (folder / "work").iterdir()] == ["001-write_digest"]
     _, out, _ = call(capsys, "show", "latest")
     assert "what it worked on is in" in out and "work/001-write_digest" in out
+
+
+def test_what_an_actor_tried_after_a_failure_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = Violation(code="wrong", message="It is \x1b[31mred.", evidence="line one\nline two")
+    failed = AttemptFailed(actor="a", number=1, reason="", fix="", violations=(wrong,), seconds=1.0)
+    mended = AttemptSucceeded(
+        actor="a", key="k", output="o", verdict=Verdict(ok=True), reason="It was red.", fix="It is blue.", seconds=1.0
+    )
+    with Journal(tmp_path) as journal:
+        journal.append(Decided(next="a", target="a"), InvocationStarted(actor="a", inputs={}), failed, mended)
+    _, out, _ = call(capsys, "show", str(tmp_path), "--evidence")
+    for part in ("a: It is [31mred. [wrong]", "      line two", "a then tried: It is blue.", "because: It was red."):
+        assert part in out
+    assert "\x1b" not in out
+    _, out, _ = call(capsys, "show", str(tmp_path), "--json")
+    attempts = json.loads(out)["steps"][0]["attempts"]
+    assert [(one["ok"], one["fix"], len(one["violations"])) for one in attempts] == [
+        (False, "", 1),
+        (True, "It is blue.", 0),
+    ]

@@ -25,13 +25,16 @@ class Step:
     number: int | None
     actor: str
     outcome: str = "unfinished"
-    attempts: int = 0
+    attempts: list[e.AttemptFailed | e.AttemptSucceeded] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
     """The instruction or the question, if there was one."""
-    violations: list[Violation] = field(default_factory=list)
     workspace: str = ""
     """Below the run's `work`, where there is one."""
+
+    @property
+    def has_failed(self) -> bool:
+        return any(isinstance(attempt, e.AttemptFailed) for attempt in self.attempts)
 
 
 def steps_of(entries: Iterable[Entry]) -> list[Step]:
@@ -70,11 +73,8 @@ def _decided(number: int, event: e.Decided | e.DecisionRefused) -> Step:
 
 def _continue(step: Step, event: e.Event) -> None:
     match event:
-        case e.AttemptFailed():
-            step.attempts += 1
-            step.violations += event.violations
-        case e.AttemptSucceeded():
-            step.attempts += 1
+        case e.AttemptFailed() | e.AttemptSucceeded():
+            step.attempts.append(event)
         case e.ActorSucceeded():
             step.outcome, step.seconds = "succeeded", event.seconds
         case e.ActorFailed():
@@ -131,14 +131,14 @@ def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> 
                 step.number or "",
                 step.actor,
                 step.outcome,
-                step.attempts or "",
+                len(step.attempts) or "",
                 duration(step.seconds) if step.seconds else "",
                 first_line(step.note),
             )
             for step in steps
         ],
     )
-    _print_violations(steps, evidence, folder / "work")
+    _print_attempts(steps, evidence, folder / "work")
     print_costs(state)
     click.echo()
     print_table(
@@ -150,17 +150,29 @@ def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> 
     )
 
 
-def _print_violations(steps: list[Step], evidence: bool, work: Path) -> None:
-    failing = [step for step in steps if step.violations]
+def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
+    failing = [step for step in steps if step.has_failed]
     if failing:
         click.echo("\nfailed attempts")
     for step in failing:
-        for violation in dict.fromkeys(step.violations):
-            click.echo(f"  step {step.number}, {step.actor}: {clean(violation.message)} [{violation.code}]")
-            if evidence and violation.evidence:
-                click.echo("\n".join(f"      {line}" for line in clean(violation.evidence).splitlines()))
+        told: set[Violation] = set()
+        for attempt in step.attempts:
+            if attempt.fix:
+                click.echo(f"  step {step.number}, {step.actor} then tried: {first_line(clean(attempt.fix))}")
+            if attempt.reason:
+                click.echo(f"      because: {first_line(clean(attempt.reason))}")
+            for violation in _violations(attempt):
+                if violation not in told:
+                    click.echo(f"  step {step.number}, {step.actor}: {clean(violation.message)} [{violation.code}]")
+                    if evidence and violation.evidence:
+                        click.echo("\n".join(f"      {line}" for line in clean(violation.evidence).splitlines()))
+                told.add(violation)
         if step.workspace and (work / step.workspace).is_dir():
             click.echo(f"  what it worked on is in {near(work / step.workspace)}")
+
+
+def _violations(attempt: e.AttemptFailed | e.AttemptSucceeded) -> tuple[Violation, ...]:
+    return attempt.violations if isinstance(attempt, e.AttemptFailed) else ()
 
 
 def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSummary) -> dict[str, object]:
@@ -179,10 +191,17 @@ def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSumma
                 "number": step.number,
                 "actor": step.actor,
                 "outcome": step.outcome,
-                "attempts": step.attempts,
+                "attempts": [
+                    {
+                        "ok": isinstance(attempt, e.AttemptSucceeded),
+                        "reason": attempt.reason,
+                        "fix": attempt.fix,
+                        "violations": [violation.model_dump() for violation in _violations(attempt)],
+                    }
+                    for attempt in step.attempts
+                ],
                 "seconds": round(step.seconds, 3),
                 "note": step.note,
-                "violations": [violation.model_dump() for violation in step.violations],
             }
             for step in steps
         ],
