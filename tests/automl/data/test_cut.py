@@ -1,0 +1,194 @@
+"""The hold-out: a partition, the same whatever the order of the file, with equal rows and entities on one side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+import numpy as np  # noqa: E402 - comes with pandas
+from hypothesis import given, settings  # noqa: E402 - needs no pandas, but stands with it
+from hypothesis import strategies as st  # noqa: E402 - as above
+
+from palmette.automl.data.cut import Split, Wishes, cut  # noqa: E402 - needs pandas
+from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
+from palmette.errors import UserError  # noqa: E402 - as above
+
+
+def kinds(table: pd.DataFrame) -> dict[str, Any]:
+    return {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+
+
+def cut_of(table: pd.DataFrame, task: str = "classification", seed: int = 0, **wishes: Any) -> Split:
+    return cut(table, "y", task, kinds(table), seed, Wishes(**wishes))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    """Rows that may repeat, of classes that may be rare, with labels that may be missing."""
+    count = draw(st.integers(20, 120))
+    random = np.random.default_rng(draw(st.integers(0, 10_000)))
+    different = draw(st.integers(8, 150))
+    classes = draw(st.integers(2, 5))
+    picked = random.integers(0, different, count)
+    labels = np.array([f"c{n}" for n in (random.random(count) ** 3 * classes).astype(int)], dtype=object)
+    labels[:2], labels[2:4] = "c0", "c1"
+    labels[random.random(count) < draw(st.sampled_from([0.0, 0.1]))] = np.nan
+    return pd.DataFrame({"a": picked * 1.5, "b": [f"w{n % 11}" for n in picked], "y": labels})
+
+
+@given(tables(), st.integers(0, 5))
+@settings(max_examples=60, deadline=None)
+def test_the_cut_is_a_partition_that_keeps_groups_and_classes(table: pd.DataFrame, seed: int) -> None:
+    if table["y"].notna().sum() < 10 or table["y"].nunique() < 2:
+        return
+    split = cut_of(table, seed=seed)
+    assert sorted([*split.holdout, *split.train]) == list(np.flatnonzero(table["y"].notna()))
+    assert len(split.train) and split.told.rows == len(split.holdout) and split.told.training_rows == len(split.train)
+    held, learnt = table.iloc[split.holdout], table.iloc[split.train]
+    assert set(held["y"]) <= set(learnt["y"])
+    if split.told.strategy == "grouped":
+        assert not set(map(tuple, held[["a", "b"]].to_numpy())) & set(map(tuple, learnt[["a", "b"]].to_numpy()))
+        assert split.groups is not None and len(split.groups) == len(split.train)
+
+
+@given(tables(), st.integers(0, 5), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_the_file_changes_nothing(table: pd.DataFrame, seed: int, random: Any) -> None:
+    if table["y"].notna().sum() < 10 or table["y"].nunique() < 2:
+        return
+    order = list(range(len(table)))
+    random.shuffle(order)
+    other = table.iloc[order].reset_index(drop=True)
+
+    def held(of: pd.DataFrame) -> list[tuple[str, ...]]:
+        return sorted(tuple(map(str, row)) for row in of.iloc[cut_of(of, seed=seed).holdout].to_numpy())
+
+    assert held(table) == held(other)
+    assert cut_of(table, seed=seed).told == cut_of(table, seed=seed).told
+
+
+def frame(count: int = 1000, seed: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    a = random.normal(size=count)
+    labels = np.where(a + random.normal(size=count) > 1, "rare", "often")
+    return pd.DataFrame({"id": range(count), "a": a, "b": random.normal(size=count), "y": labels})
+
+
+def test_classes_give_the_same_share() -> None:
+    table = frame()
+    split = cut_of(table)
+    shares = table.iloc[split.holdout]["y"].value_counts() / table["y"].value_counts()
+    assert split.told.strategy == "stratified" and (abs(shares - 0.2) < 0.01).all()
+
+
+def test_another_seed_is_another_cut() -> None:
+    table = frame()
+    first, second = cut_of(table), cut_of(table, seed=1)
+    overlap = len(set(first.holdout) & set(second.holdout)) / len(first.holdout)
+    assert 0.1 < overlap < 0.35
+
+
+def test_regression_ranges_give_the_same_share() -> None:
+    table = frame().assign(y=lambda f: np.exp(2 * f["a"]))
+    split = cut_of(table, "regression")
+    held, learnt = table["y"].iloc[split.holdout], table["y"].iloc[split.train]
+    assert abs(held.median() / learnt.median() - 1) < 0.2 and abs(np.log(held).std() / np.log(learnt).std() - 1) < 0.1
+
+
+def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
+    table = pd.concat([frame(300).drop(columns="id")] * 3, ignore_index=True)
+    split = cut_of(table)
+    held, learnt = set(table.iloc[split.holdout]["a"]), set(table.iloc[split.train]["a"])
+    assert split.told.strategy == "grouped" and held and not held & learnt
+
+
+def test_few_possible_rows_are_no_repetition() -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({name: random.integers(0, different, 500) for name, different in {"a": 2, "b": 3, "y": 2}.items()})
+    split = cut_of(table)
+    assert split.told.strategy == "stratified" and any("few different" in reason for reason in split.told.reasons)
+    assert 80 <= len(split.holdout) <= 120
+
+
+def visits(belongs: bool) -> pd.DataFrame:
+    """Several visits a patient; whether the target belongs to the patient or to the visit."""
+    random = np.random.default_rng(3)
+    patients = random.integers(0, 100, 600)
+    sick = random.integers(0, 2, 100)
+    labels = sick[patients] if belongs else random.integers(0, 2, 600)
+    return pd.DataFrame({"patient_id": patients, "a": random.normal(size=600), "y": labels})
+
+
+def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
+    table = visits(belongs=True)
+    split = cut_of(table)
+    assert split.told.grouped_by == ("patient_id",)
+    assert not set(table.iloc[split.holdout]["patient_id"]) & set(table.iloc[split.train]["patient_id"])
+    assert cut_of(visits(belongs=False)).told.grouped_by == ()
+    assert cut_of(visits(belongs=False), group="patient_id").told.grouped_by == ("patient_id",)
+
+
+def test_by_time_training_ends_before_the_hold_out_begins() -> None:
+    table = frame().assign(day=pd.date_range("2024-01-01", periods=250).repeat(4)).sample(frac=1, random_state=0)
+    table = table.reset_index(drop=True)
+    table.loc[5, "day"] = pd.NaT
+    split = cut_of(table, time="day")
+    assert table["day"].iloc[split.train].max() < table["day"].iloc[split.holdout].min() and 5 in split.train
+    assert cut(table, "a", "forecasting", kinds(table), 0).told.time == "day"
+    assert cut_of(table).told.strategy == "stratified"
+
+
+def test_a_given_test_file_is_the_hold_out() -> None:
+    split = cut_of(frame(), given_test=(900, 1000))
+    assert list(split.holdout) == list(range(900, 1000)) and split.told.strategy == "given"
+
+
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(10, 1, 4), (40, 10, 14), (1000, 195, 205), (200_000, 19_900, 20_100)]
+)
+def test_sizes_are_sensible(count: int, least: int, most: int) -> None:
+    split = cut_of(frame(count).assign(y=lambda f: f["id"] % 2))
+    assert least <= len(split.holdout) <= most
+    assert any("cross-validation" in reason for reason in split.told.reasons) == (count < 200)
+
+
+def test_a_large_table_keeps_enough_of_a_rare_class() -> None:
+    table = frame(200_000).assign(y=lambda f: f["id"] % 1000 == 0)
+    held = table.iloc[cut_of(table).holdout]
+    assert len(held) > 30_000 and held["y"].sum() >= 35
+
+
+TARGETS: dict[str, tuple[Any, str, str]] = {
+    "one class": (lambda n: ["x"] * n, "classification", "one-class"),
+    "no value": (lambda n: [None] * n, "classification", "target-missing"),
+    "nine values": (lambda n: [1, 2, 3] * 3 + [None] * (n - 9), "classification", "too-few-rows"),
+    "keys": (lambda n: [f"k{i}" for i in range(n)], "classification", "too-many-classes"),
+    "words": (lambda n: ["low", "high"] * (n // 2), "regression", "target-not-numeric"),
+    "one number": (lambda n: [7.0] * n, "regression", "one-class"),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_target_that_cannot_be_learnt_is_refused(kind: str) -> None:
+    make, task, code = TARGETS[kind]
+    with pytest.raises(UserError) as caught:
+        cut_of(frame(40).assign(y=make(40)), task)
+    assert caught.value.code == code and caught.value.remedy
+
+
+@pytest.mark.parametrize(("count", "code"), [(0, "no-rows"), (1, "too-few-rows")])
+def test_no_row_and_one_row_are_refused(count: int, code: str) -> None:
+    with pytest.raises(UserError) as caught:
+        cut_of(frame(40).iloc[:count])
+    assert caught.value.code == code
+    with pytest.raises(UserError) as caught:
+        cut(frame(40), "z", "classification", {}, 0)
+    assert caught.value.code == "no-such-column"
+
+
+def test_clustering_has_a_hold_out_without_a_target() -> None:
+    split = cut(frame(), "", "clustering", kinds(frame()), 0)
+    assert split.told.strategy == "random" and len(split.holdout) == 200
