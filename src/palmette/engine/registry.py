@@ -105,10 +105,10 @@ def _import(kind: Kind, name: str, place: str, folder: Path | None) -> Any:
         return getattr(importlib.import_module(module_name), attribute)
     except PalmetteError:
         raise
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # the process boundary to plug-ins: their modules run when they are imported
         raise UserError(
-            f"The {kind} {name!r} cannot be imported from {place!r}: {error}.",
-            "Check the spelling of module and class, and that its package is installed.",
+            f"The {kind} {name!r} cannot be imported from {place!r}: {type(error).__name__}: {error}.",
+            "Check the spelling of module and class, that its package is installed, and that its module can be run.",
             code=f"broken-{kind}",
         ) from error
 
