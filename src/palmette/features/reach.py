@@ -62,6 +62,15 @@ _FILES = "csv|json|parquet|orc|text|avro|delta|binaryfile|jdbc"
 _READS = re.compile(rf"\s*(select|with)\b(?!.*\b({_FILES})\s*\.\s*`)", re.IGNORECASE | re.DOTALL)
 
 
+def is_place(text: str) -> bool:
+    """Whether a text begins as an absolute path, a URL, or a path out of a folder.
+
+    >>> is_place("https://a.b/c"), is_place("/etc/x"), is_place("../x"), is_place("a/b"), is_place("^https?://")
+    (True, True, True, False, False)
+    """
+    return _PLACE.match(text) is not None
+
+
 class Found(NamedTuple):
     """A place in the file that reaches outside."""
 
@@ -141,7 +150,7 @@ class Reach:
             whats = [*self._modules(node, imported), *_members(node, imported), *_runner(node), *_spark(node)]
             whats += [*self._sinks(node, texts), *_unread(node, calls)]
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                whats += self._text(node.value, is_place=not is_test and id(node) not in unread)
+                whats += self._text(node.value, may_be_place=not is_test and id(node) not in unread)
             if is_test and _source(node):
                 whats.append(f"a test works on rows alone, and has no use for {_source(node)!r}")
             yield from (Found(line, what) for what in whats)
@@ -170,12 +179,12 @@ class Reach:
             return False
         return not (LISTS.doors | LISTS.never) & {*parts}
 
-    def _text(self, text: str, *, is_place: bool) -> Iterator[str]:
+    def _text(self, text: str, *, may_be_place: bool) -> Iterator[str]:
         if _SETTING.match(text):
             yield f"the setting {text[:80]!r} loads programs"
         if _JAVA.search(text):
             yield "SQL that calls Java"
-        if is_place and _PLACE.match(text) and not self._is_given(text):
+        if may_be_place and is_place(text) and not self._is_given(text):
             yield f"the place {text[:80]!r} is neither the registry's nor the run file's"
 
     def _sinks(self, node: ast.AST, texts: Mapping[str, str]) -> Iterator[str]:

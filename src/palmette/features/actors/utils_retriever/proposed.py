@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from palmette.features.actors.utils_retriever.candidates import WANTS, Candidate, Demand
 from palmette.features.artefacts import Utility
+from palmette.features.reach import is_place
 from palmette.features.repository import Checkout, Function, Module
 
 _HOLE = re.compile(r"\{([a-z_]+)\}")
@@ -64,8 +65,10 @@ def _is_call(text: str, demand: Demand) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """An argument of the need, the session of its frame, a constant, or a list of such."""
+    """An argument of the need, the session of its frame, a constant that is no place of its own, or a list of such."""
     match node:
+        case ast.Constant(value=str() as text) if is_place(text):
+            return False
         case ast.Name() | ast.Constant() | ast.Attribute(value=ast.Name(id="df"), attr="sparkSession"):
             return True
         case ast.List(elts=items):
