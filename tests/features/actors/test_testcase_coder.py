@@ -54,7 +54,7 @@ def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
         verdict = judged(team, asked, changed(written, text), tmp_path / name)
         assert not verdict.ok
         assert [violation.code for violation in verdict.violations] == ["tests-not-run"]
-        assert ("nowhere" if name == "broken" else "1 tests ran") in verdict.violations[0].evidence
+        assert ("nowhere" if name == "broken" else "1 tests ran") in verdict.violations[0].message
 
 
 def test_tests_that_fail_although_the_answers_are_right_are_reported(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palmette.features.checks import Outcome, TeamSuiteCheck
+from palmette.features.checks import Outcome, TeamSuiteCheck, run_checks
 from palmette.sandbox import Sandbox
 
 PASSES = "def test_one(): ...\n"
@@ -47,6 +47,27 @@ def test_a_failing_test_is_named_with_its_trace(checked: Callable[..., Outcome])
     outcome = checked({"test_team.py": PASSES + FAILS, "test_generated.py": PASSES})
     assert found(outcome) == [("team-suite", "test_team.test_two")]
     assert "assert (1 + 1) == 3" in outcome.violations[0].evidence
+
+
+def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {"test_team.py": FAILS, "test_other.py": "from pathlib import Path\n\n\ndef test_old():\n"
+             "    assert not Path('new.py').exists()\n"}  # fmt: skip
+    for folder in ("checkout", "before", "scratch"):
+        (tmp_path / folder).mkdir()
+    for name, text in files.items():
+        (tmp_path / "checkout" / name).write_text(text, encoding="utf-8")
+        (tmp_path / "before" / name).write_text(text, encoding="utf-8")
+    (tmp_path / "checkout" / "new.py").write_text("", encoding="utf-8")
+    subject: Any = SimpleNamespace(root=tmp_path / "checkout", tests=tmp_path / "checkout/test_generated.py")
+    check = TeamSuiteCheck(sandbox, {}, tmp_path / "scratch", before=lambda: tmp_path / "before")
+    outcome = check.check(subject)
+    assert sorted(found(outcome)) == [("failed-before", "test_team.test_two"), ("team-suite", "test_other.test_old")]
+    verdict = run_checks(subject, [check])
+    assert not verdict.ok
+    (tmp_path / "checkout" / "new.py").unlink()
+    verdict = run_checks(subject, [check])
+    assert verdict.ok and verdict.measurements[0].status == "warning"
+    assert "test_team.test_two" in verdict.measurements[0].detail
 
 
 def test_a_failing_generated_test_is_its_writers(checked: Callable[..., Outcome]) -> None:

@@ -32,7 +32,7 @@ ALL: tuple[Check, ...] = (
 """Every check that needs nothing but a subject, by ascending cost."""
 GROUP = "palmette.checks"
 """Entry points of this group are classes of further checks."""
-TOLERATED = frozenset({"mutant-survived"})
+TOLERATED = frozenset({"mutant-survived", "failed-before"})
 """Violations that fail nothing by themselves: what a reviewer should know."""
 EXPENSIVE = 20
 """Checks of this cost or more do not run once a cheaper one has failed: it would be the same fault again."""

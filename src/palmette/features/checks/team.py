@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -26,7 +26,7 @@ class TeamSuiteCheck:
     """The team's own tests pass with the new files in place."""
 
     code: ClassVar[str] = "team-suite"
-    codes: ClassVar[tuple[str, ...]] = ("team-suite",)
+    codes: ClassVar[tuple[str, ...]] = ("team-suite", "failed-before")
     """Beside the code of failing generated tests."""
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 50
@@ -38,8 +38,23 @@ class TeamSuiteCheck:
     command: str | None = None
     """Of the run file; pytest when there is none."""
     seconds: float = 600
+    before: Callable[[], Path] | None = None
+    """Makes a checkout without the new files; asked for where the suite fails."""
 
     def check(self, subject: Subject) -> Outcome:
+        found = self._run(subject.root, subject)
+        codes = {violation.code for violation in found.violations}
+        if self.before is None or self.code not in codes:
+            return found
+        already = {each.subject: each.code for each in self._run(self.before(), subject).violations}
+        old = [each for each in found.violations if already.get(each.subject) == each.code]
+        names = ", ".join(each.subject or "the suite as a whole" for each in old)
+        return Outcome(
+            tuple(_as_before(each) if each in old else each for each in found.violations),
+            detail=f"fails without the new files, too: {names}" if old else "",
+        )
+
+    def _run(self, root: Path, subject: Subject) -> Outcome:
         report = self.scratch.resolve() / _REPORT
         report.unlink(missing_ok=True)  # what an earlier attempt has left proves nothing
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
@@ -47,12 +62,9 @@ class TeamSuiteCheck:
             argv[0] = sys.executable
         options = f"--junitxml={shlex.quote(str(report))} -p no:cacheprovider"
         result = self.sandbox.run(
-            argv,
-            cwd=subject.root,
-            limits=Limits(seconds=self.seconds),
-            env={**self.environment, "PYTEST_ADDOPTS": options},
+            argv, cwd=root, limits=Limits(seconds=self.seconds), env={**self.environment, "PYTEST_ADDOPTS": options}
         )
-        counted = _read(report, subject.root)
+        counted = _read(report, root)
         if counted is not None and counted.failed:
             return Outcome(tuple(_violation(name, trace, subject) for name, trace in counted.failed.items()))
         if counted == _NOTHING and result.exit_code == NOTHING_COLLECTED:
@@ -60,7 +72,7 @@ class TeamSuiteCheck:
         without_record = counted is None and "pytest" in {Path(word).name for word in argv}
         if not result.ok or without_record:
             message = f"The team's test suite ends with {_how(result)}{' and no record of a test' * without_record}."
-            said = told_from(subject.root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
+            said = told_from(root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
             return Outcome((_violation("", said, subject, message),))
         if counted is None:
             return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
@@ -96,6 +108,13 @@ def _read(report: Path, root: Path) -> _Counted | None:
 
 def _how(result: ExecutionResult) -> str:
     return result.note or f"exit code {result.exit_code}"
+
+
+def _as_before(violation: Violation) -> Violation:
+    """A failure that the new files have no part in."""
+    what = f"The test {violation.subject}" if violation.subject else "The team's test suite"
+    message = f"{what} fails without the new files, too."
+    return violation.model_copy(update={"code": "failed-before", "message": message})
 
 
 def _violation(test: str, evidence: str, subject: Subject, message: str = "") -> Violation:

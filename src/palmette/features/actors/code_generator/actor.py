@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from palmette.documents import Model
@@ -132,6 +133,7 @@ class CodeGenerator(Agent):
             environment=self.workbench.environment(root),
             scratch=context.workspace,
             command=self.workbench.run.repository.test_command,
+            before=partial(self.workbench.assemble, [], context.workspace / "before"),
         )
 
     def implicated(self, violation: Violation, output: Script) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 from palmette.documents import Model
@@ -148,7 +149,7 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
             code="tests-not-run",
             subject=path,
             evidence=reason[:EVIDENCE],
-            message=f"{path} cannot be run: {reason.splitlines()[0][:200]}",
+            message=f"{path} cannot be run: {_gist(reason)}",
         )
         return Verdict(ok=False, violations=(violation,), measurements=(measurement,))
     failures = tuple(
@@ -169,6 +170,13 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
         for name in idle
     )
     return Verdict(ok=len(result.passed) - len(idle) > SHARE * total, violations=failures, measurements=(measurement,))
+
+
+def _gist(reason: str) -> str:
+    """The line of a trace or a runner's report that says what is wrong: the last error, else the first line."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"E\s|(?:[\w.]+)?(?:Error|Exception)\b", line)]
+    return (errors[-1] if errors else lines[0]).removeprefix("E ").strip()[:200]
 
 
 def _call(view: View, template: Template, cases: TestCases, path: str) -> list[str]:
