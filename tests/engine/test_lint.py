@@ -9,7 +9,7 @@ import pytest
 from toys import ListMaker, Toy
 
 from palmette.documents import Model
-from palmette.engine import BaseActor, Context, Verdict, check_topology, lint, load_topology, register
+from palmette.engine import Attempt, BaseActor, Context, Verdict, check_topology, lint, load_topology, register
 from palmette.engine.wiring import is_list_model
 from palmette.errors import InputError, TopologyError
 
@@ -21,6 +21,9 @@ class Word(Model):
 class _Plain(BaseActor):
     description = "For the linter."
     Output = Word
+
+    def run(self, input: Any, context: Context) -> Attempt[Word]:
+        return Attempt(None)
 
     def check(self, input: Any, output: Any, context: Context) -> Verdict:
         """Anything will do."""
@@ -81,6 +84,7 @@ def test_a_good_one_has_none(tmp_path: Path) -> None:
         (("start: [first]", "start: [frist]"), {("unknown-name", 3, "first")}),
         (("lint.second", "lint.secund"), {("unknown-actor", 7, None)}),
         (("lint.second", "nowhere:Class"), {("broken-actor", 7, None)}),
+        (("lint.second", "pathlib:Path"), {("not-an-actor", 7, None)}),
         ((", next: [second]", ""), {("dead-end", 6, None), ("unreachable-actor", 7, None)}),
         (("given: [text]", "given: [txt]"), {("missing-input", 6, "txt")}),
         (("lint.second", "lint.strange"), {("missing-input", 7, "word")}),

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from palmette.documents import Located
-from palmette.engine.lint import unknown_names
-from palmette.engine.registry import load
+from palmette.engine.lint import load_actor, unknown_names
 from palmette.engine.topology import Topology
 from palmette.errors import TopologyError, UserError
 
@@ -43,7 +42,7 @@ def draw(document: Located[Topology], form: Form) -> str:
 def criterion(document: Located[Topology], actor: str) -> str:
     """The success criterion of an actor, in words: the first line of its `check`'s docstring."""
     try:
-        found = load("actor", document.value.use(actor), Path(document.file).parent)
+        found = load_actor(document.value.use(actor), Path(document.file).parent)
     except UserError:
         return ""
     if not found.has_criterion:

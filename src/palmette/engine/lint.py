@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from palmette.documents import Located
 from palmette.engine.actor import Actor
@@ -11,6 +14,9 @@ from palmette.engine.registry import load
 from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring, closure, is_list_model
 from palmette.errors import Problem, TopologyError, UserError
+
+_PARTS = (*Actor.__annotations__, "run", "check", "implicated")
+"""What an actor has."""
 
 
 def check_topology(document: Located[Topology], given: Iterable[str] | None = None) -> None:
@@ -64,12 +70,31 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Pr
     for name in document.value.actors:
         use = document.value.use(name)
         try:
-            actors[name] = load("actor", use, Path(document.file).parent)
+            actors[name] = load_actor(use, Path(document.file).parent)
         except UserError as error:
             problems.append(
                 document.problem(error.code, error.message, error.remedy, field=f"actors.{name}.use", value=use)
             )
     return actors, problems
+
+
+def load_actor(use: str, folder: Path) -> Any:
+    """The class of an actor; UserError where there is none, or it lacks what an actor has."""
+    found = load("actor", use, folder)
+    models = [part for part in ("Input", "Output") if not _is_model(getattr(found, part, None))]
+    lacks = [part for part in _PARTS if not hasattr(found, part) and part not in models]
+    if lacks or models:
+        parts = [*lacks, *(f"{part} (a model)" for part in models)]
+        raise UserError(
+            f"{use!r} is no actor: its class lacks {', '.join(parts)}.",
+            "Derive it from `palmette.engine.BaseActor`, and add what is missing; see docs/how-to/add-an-actor.md.",
+            code="not-an-actor",
+        )
+    return found
+
+
+def _is_model(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, BaseModel)
 
 
 def unknown_names(document: Located[Topology]) -> list[Problem]:
