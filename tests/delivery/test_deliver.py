@@ -9,7 +9,7 @@ import pytest
 from forges import ForgeServer
 from git_by_hand import git
 
-from palmette.delivery import Change, Delivered, Target, Worktree, deliver
+from palmette.delivery import Change, Delivered, Target, Worktree, deliver, preflight
 from palmette.delivery.deliver import credentials, forge_of
 from palmette.delivery.export import export_base
 from palmette.delivery.forge import PullRequestDraft
@@ -123,6 +123,23 @@ def test_what_is_missing_is_said_after_the_branch_is_made(
     assert caught.value.code == code and says in str(caught.value)
     assert git(repository, "show", "features/new:src/new.py") == "NEW = 1"
     assert "git -C" in str(caught.value) and "push" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "code"),
+    [
+        ({"remote": "upstream"}, "remote", "unknown-remote"),
+        ({"project": None}, "project", "no-project"),
+        ({"token_env": "MY_TOKEN"}, "token_env", "no-token"),
+    ],
+)
+def test_what_is_missing_is_said_before_the_work(
+    repository: Path, server: ForgeServer, change: dict[str, str | None], field: str, code: str
+) -> None:
+    target = github(server)
+    assert preflight(repository, "main", None, target) == []
+    found = preflight(repository, "main", None, target.model_copy(update=change))
+    assert [(problem.field, problem.code) for problem in found] == [(f"pull_request.{field}", code)]
 
 
 def test_the_project_is_read_from_the_remote(repository: Path, server: ForgeServer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from palmette.delivery.deliver import Target
+from palmette.delivery.deliver import Target, forge_of
 from palmette.delivery.git import Git
 from palmette.delivery.remote import remote_url
 from palmette.delivery.worktree import base_of, check_branch_name, prefix_of
@@ -12,7 +12,11 @@ from palmette.errors import DeliveryError, InputError, Problem
 
 
 def preflight(repository: Path, base: str | None, branch: str | None, target: Target) -> list[Problem]:
-    """Every mistake in where a pull request should come from and go to; fields are those of a run file."""
+    """Every mistake in where a pull request should come from and go to; fields are those of a run file.
+
+    Raises:
+        MachineError: the library that speaks to the forge is not installed.
+    """
     try:
         prefix_of(repository)
     except InputError as error:
@@ -24,9 +28,16 @@ def preflight(repository: Path, base: str | None, branch: str | None, target: Ta
         problems += error.problems
     if branch is not None:
         problems += check_branch_name(git, branch, name)
-    if target.remote or target.target != "local":
-        try:
-            remote_url(git, target.remote or "origin")
-        except DeliveryError as error:
-            problems.append(Problem(error.code, error.message, error.remedy, field="pull_request.remote"))
+    try:
+        if target.target != "local":
+            forge_of(target, git, target.remote or "origin")
+        elif target.remote:
+            remote_url(git, target.remote)
+    except DeliveryError as error:
+        field = _FIELDS.get(error.code, "remote")
+        problems.append(Problem(error.code, error.message, error.remedy, field=f"pull_request.{field}"))
     return problems
+
+
+_FIELDS = {"no-project": "project", "no-token": "token_env"}
+"""What to change in a run file, by the code of what is wrong with it."""
