@@ -65,7 +65,8 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
     passed = ", ".join(item.name for item in verdict.measurements if item.status == "passed")
     return Words(
         f"{verb} feature view {view.name}",
-        f"{view.description}\n\nPassed: {passed or 'nothing was measured'}.",
+        # On one line: what was measured, and who has read it, is not the description's to say.
+        f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
         pull_request_body(facts),
     )
 
