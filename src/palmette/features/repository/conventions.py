@@ -121,7 +121,7 @@ def _functions(
     """One function a role: the README's name, the neighbours' signature, a default where both are silent."""
     by_role = {shape.role: shape for shape in common}
     merged = _default_functions(config)
-    order = [shape.role for shape in common] or [shape.role for shape in stated]
+    order = [shape.role for shape in max(common, stated, key=len)]
     for role, shape in by_role.items():
         callable_as_is = role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
         merged[role] = shape if callable_as_is else merged[role].model_copy(update={"name": shape.name})

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
 from palmette.features.repository.inference import parameters_of, returns_of
+from palmette.features.signature import BY_NAME
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
 _WRITES = re.compile(
@@ -139,16 +140,25 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     """The role that a function's signature and body show."""
     if function.name == entry:
         return "main"
-    takes_frames = any("DataFrame" in parameter.annotation for parameter in parameters_of(function))
+    takes_frames = any(
+        "DataFrame" in parameter.annotation
+        or (BY_NAME.get(parameter.name) == "tables" and _holds_frames(parameter.annotation))
+        for parameter in parameters_of(function)
+    )
     returns = returns_of(function)
     calls = called_names(function.node)
     if "DataFrame" in returns and takes_frames:
         return "build"
     if takes_frames and returns in ("None", "", "str", "int") and any(_WRITES.search(c) for c in calls):
         return "write"
-    if "DataFrame" in returns and any(_READS.search(call) for call in calls):
+    if _holds_frames(returns) and any(_READS.search(call) for call in calls):
         return "load"
     return None
+
+
+def _holds_frames(annotation: str) -> bool:
+    """Whether a value of this type is a data frame or may hold some."""
+    return "DataFrame" in annotation or annotation in ("dict", "Dict")
 
 
 def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ...]:
