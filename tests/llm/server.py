@@ -107,6 +107,22 @@ def hangs(seconds: float) -> Behaviour:
     return lambda handler: time.sleep(seconds)
 
 
+def drips(seconds: float) -> Behaviour:
+    """Sends a blank now and then, and never an answer; no wait between two bytes is long."""
+
+    def behave(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/json")
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        for _ in range(int(seconds / 0.1)):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.1)
+
+    return behave
+
+
 def drops(handler: Handler) -> None:
     """Promises a body, sends half of it, and hangs up."""
     handler.send_response(200)

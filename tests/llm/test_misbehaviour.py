@@ -21,6 +21,7 @@ from palmette.engine import (
     Setup,
     Topology,
     resume_run,
+    run_environment,
     run_topology,
 )
 from palmette.engine.ledger import Ledger
@@ -30,6 +31,7 @@ from palmette.engine.topology import Node
 from palmette.errors import ModelError, RunStopped
 from palmette.llm import Message, Models, Prompt, Settings, api
 from palmette.llm.opening import ModelChoice, open_models
+from palmette.llm.tokens import estimate_tokens
 from palmette.planners.offline import OfflinePlanner
 
 KEY = "sk-planted-0123456789abcdef"
@@ -87,6 +89,13 @@ PASSING = {
     "wrong types": s.sends({"choices": "many", "usage": 3}),
     "a choice without a message": s.sends(s.completion([{"index": 0}])),
     "a list": s.sends([1, 2]),
+    "an empty object": s.sends({}),
+    "an error as an answer": s.sends({"error": {"message": "overloaded", "code": 503}}),
+    "nothing at all": lambda handler: handler.send(200, b""),
+    "broken compression": lambda handler: handler.send(200, b"not gzip", Content_Encoding="gzip"),
+    "bytes that are no text": lambda handler: handler.send(200, b'{"choices": "\xff\xfe"}'),
+    "Retry-After in the past": s.fails(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
+    "Retry-After that is none": s.fails(503, Retry_After="soon"),
 }
 
 
@@ -124,9 +133,12 @@ def test_whoever_asks_for_too_much_patience_is_out_of_reach(tmp_path: Path, monk
     assert len(server.asked) == 1
 
 
-def test_a_model_that_hangs_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("behaviour", [s.hangs(5), s.drips(5)], ids=["silent", "drop by drop"])
+def test_a_model_that_hangs_is_given_up_in_time(
+    behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(api, "TRIES", 2)
-    with s.serving(s.hangs(5)) as server, pytest.raises(ModelError, match="too long") as caught:
+    with s.serving(behaviour) as server, pytest.raises(ModelError, match="too long") as caught:
         run(tmp_path, server.url, monkeypatch, settings={"timeout": 0.3})
     assert caught.value.code == "model-timeout" and len(server.asked) == 2
 
@@ -166,6 +178,8 @@ USABLE = {
     "typographic quotes around keys": "{“reason”: “It was asked for.”}\n" + code('print("hello")'),
     "invisible characters in code": code('print(\u200b"hello")'),
     "spaces that are none": code('print("hello")\u00a0'),
+    "half a character": GOOD.replace("asked", "asked \ud83d"),
+    "reasoning before the answer": f"<think>\nMaybe ```python\nx = 1\n``` or so.\n</think>\n\n{GOOD}",
     "code in the JSON": '{"script": "print(\\"hello\\")\\n"}',
     "an example in another language": "```bash\npython script.py\n```\n" + GOOD,
 }
@@ -184,6 +198,8 @@ UNUSABLE = {
     "code that does not parse": ("```python\nprint(\n```", "does not parse"),
     "typographic quotes in code": ("```python\nprint(“hello”)\n```", "typographic quotes"),
     "no code": ("I would print it.", "There is no python block"),
+    "code with a zero byte": ("```python\nprint('\0')\n```", "null bytes"),
+    "brackets of another script": ('```python\nprint（"hello"）\n```', "U+FF08"),
     "no closing fence": ('```python script\nprint("hello")', "no closing fence"),
     "two objects": ('{"reason": "a"} {"reason": "b"}\n' + code("x = 1"), "2 JSON objects"),
     "malformed JSON": ('```json\n{"reason": }\n```\n' + code("x = 1"), "not JSON"),
@@ -238,6 +254,33 @@ def test_the_next_model_answers_where_one_does_not(tmp_path: Path, monkeypatch: 
     assert len(down.asked) == len(up.asked) == 1
 
 
+DOWN = {
+    "429": s.fails(429),
+    "500": s.fails(500),
+    "an account used up": s.fails(402),
+    "HTML": s.html(),
+    "silence": s.hangs(2),
+}
+
+
+@pytest.mark.parametrize("behaviour", DOWN.values(), ids=DOWN.keys())
+def test_a_fallback_answers_whatever_ails_the_first(
+    behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "TRIES", 2)
+    with s.serving(behaviour) as down, s.serving(s.answers("no code"), s.answers(GOOD)) as up:
+        monkeypatch.setenv("VLLM_BASE_URL", up.url)
+        result = run(tmp_path, down.url, monkeypatch, fallback=["vllm:other"], settings={"timeout": 0.5})
+    assert script(result) and result.state.bill["writer", "writer"].spend.calls == len(up.asked) == 2
+
+
+def test_when_nobody_answers_all_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.fails(401)) as first, s.serving(s.fails(404)) as second, pytest.raises(ModelError) as caught:
+        monkeypatch.setenv("VLLM_BASE_URL", second.url)
+        run(tmp_path, first.url, monkeypatch, fallback=["vllm:other"])
+    assert MODEL in caught.value.message and "vllm:other" in caught.value.message
+
+
 @pytest.mark.parametrize("behaviour", [s.echoes_key, s.fails(400, f"bad {KEY}"), s.answers(f"Your key is {KEY}.")])
 def test_no_key_reaches_a_journal_or_an_error(
     behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -282,6 +325,34 @@ def test_parallel_calls_share_the_connections_and_the_budget(tmp_path: Path, mon
         assert time.monotonic() - begun < 2, "side by side"
     assert done.count(True) == len(server.asked) == 4
     assert ledger.recorder.state.spent.spend.tokens <= 500
+
+
+def test_tokens_that_nobody_counts_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uncounted = {**s.completion([{"index": 0, "message": {"role": "assistant", "content": GOOD}}]), "usage": None}
+    with s.serving(s.sends(uncounted)) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    (asked,) = server.asked
+    spend = result.state.spent.spend
+    assert spend.input_tokens == sum(estimate_tokens(message["content"]) for message in asked["messages"])
+    assert spend.output_tokens == estimate_tokens(GOOD)
+
+
+def test_a_run_without_limits_has_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an endless conversation would cost is bounded, and the message says how to go on."""
+    greedy = {**s.completion([{"index": 0, "message": {"role": "assistant", "content": code('print("bye")')}}])}
+    greedy["usage"] = {"prompt_tokens": 390_000, "completion_tokens": 5000, "total_tokens": 395_000}
+    (tmp_path / "words.yaml").write_text(WORDS, "utf-8")
+    arguments = {"topology": str(tmp_path / "words.yaml"), "model": MODEL, "planner": "offline"}
+    with s.serving(s.sends(greedy), s.answers(GOOD)) as server:
+        monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.url)
+        result = run_environment("topology", arguments, tmp_path / "run")
+        assert result.status == "stopped" and len(server.asked) == 1
+        assert "The budget of 400000 tokens does not allow one more call: 395000 are spent" in result.reason
+        assert "Raise this limit, or resume" in result.reason
+        assert resume_run(tmp_path / "run").status == "finished"
+
+
+WORDS = 'topology: words\nstart: [writer]\nend: [writer]\nactors: {writer: {use: "canned:Writer"}}\n'
 
 
 def test_what_is_asked_follows_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

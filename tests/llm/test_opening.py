@@ -41,13 +41,6 @@ def no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         ("opnai:gpt-5", "Did you mean 'openai'?"),
         ("gpt-5", "provider:model"),
         ("openai-compatible:x", "OPENAI_COMPATIBLE_BASE_URL"),
-        ("openai:not-there", "palmette[llm]"),
-        ("anthropic:not-there", "palmette[anthropic]"),
-        ("google:not-there", "palmette[google]"),
-        ("bedrock:not-there", "palmette[bedrock]"),
-        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-        ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
-        ("azure:gpt-4o", "AZURE_OPENAI_ENDPOINT"),
         ("replay:nowhere.json", "nowhere.json"),
     ],
 )

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 import server as s
 from canned import code
+from converse import BEDROCK
 from protocols import (
     ANTHROPIC,
     AZURE,
-    BEDROCK,
+    COMPATIBLE,
     GOOGLE,
     KEY,
     LMSTUDIO,
     OLLAMA,
     OPENAI,
     OPENROUTER,
-    PROTOCOLS,
     TAKEN,
     TOLD,
     VLLM,
@@ -36,6 +36,7 @@ from palmette.llm import api
 from palmette.llm.opening import ModelChoice, open_models
 
 GOOD = code('print("hello")', reason="It was asked for.")
+PROTOCOLS = (OPENAI, AZURE, OLLAMA, VLLM, LMSTUDIO, COMPATIBLE, OPENROUTER, ANTHROPIC, GOOGLE, BEDROCK)
 Serve = Callable[..., AbstractContextManager[s.Server]]
 of = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: one.model.partition(":")[0])
 foreign = pytest.mark.parametrize("protocol", [ANTHROPIC, GOOGLE, BEDROCK], ids=lambda one: one.model.partition(":")[0])

@@ -44,6 +44,7 @@ class Recorder:
         with self._guard:
             if not self.state.over_budget:
                 self.record(BudgetReached(limit=limit))
+            message = f"{message} Raise this limit, or resume: as much may be spent again."
             return RunStopped(message, code="budget-reached")
 
     def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:

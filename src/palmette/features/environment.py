@@ -20,6 +20,7 @@ from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.llm.models import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
+from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox, WarmSpark
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
@@ -134,6 +135,6 @@ def _budget(run: Run) -> Budget:
         steps=limits.steps,
         attempts=limits.attempts,
         seconds=limits.minutes * 60,
-        tokens=limits.tokens,
+        tokens=token_limit(limits.tokens, limits.money),
         money=limits.money,
     )

@@ -20,6 +20,7 @@ from palmette.engine import names
 from palmette.errors import ModelError, UserError, did_you_mean
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.prices import price_of
+from palmette.llm.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -110,17 +111,19 @@ class ApiProvider:
             raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
         if not response.text and response.finish_reason is None:
             raise _UnreadableError("What came back is empty, without a reason.")
-        return self._reply(response)
+        return self._reply(prompt, response)
 
-    def _reply(self, response: ModelResponse) -> Reply:
+    def _reply(self, prompt: Prompt, response: ModelResponse) -> Reply:
+        usage, text = response.usage, self._hide(response.text or "")
         cut = response.finish_reason == "length"
         declined = response.finish_reason == "content_filter"
         return Reply(
-            text=self._hide(response.text or ""),
+            text=text,
             finish="length" if cut else "refused" if declined else "stop",
             model=self.name,
-            input_tokens=response.usage.input_tokens,
-            output_tokens=response.usage.output_tokens,
+            input_tokens=usage.input_tokens or sum(estimate_tokens(message.text) for message in prompt.messages),
+            output_tokens=usage.output_tokens or estimate_tokens(text),
+            counted=usage.has_values(),
         )
 
     def _error(self, code: str, message: str, remedy: str) -> ModelError:
@@ -188,7 +191,7 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
             raise unknown_provider(provider, model) from error
         message, _, _ = hide(str(error)).partition(" or pass it via")
         raise UserError(
-            f"The model {provider}:{model} cannot be used: {message}.",
+            f"The model {provider}:{model} cannot be used: {message.rstrip('.')}.",
             "Set it in the environment or in the secrets file.",
             code="model-setup",
         ) from error

@@ -15,7 +15,7 @@ from palmette.engine import Spend
 from palmette.llm.answers import Answer, BadAnswer, Python, describe, read_answer
 from palmette.llm.api import ApiProvider, wait_for
 from palmette.llm.messages import Message, Prompt, Reply, Settings
-from palmette.llm.opening import open_provider
+from palmette.llm.opening import BUILT_IN, open_provider
 from palmette.llm.secrets import hider, load_secrets
 
 MOST = 400
@@ -55,6 +55,8 @@ def examine(name: str) -> Examined:
         ModelError: it did not answer at all.
         UserError: it cannot be set up, e.g. for want of a key.
     """
+    if name == BUILT_IN:
+        return Examined((Probe("answer", True, "by the built-in rules: no key, no network, no cost"),), Spend())
     load_secrets()
     hide = hider()
     provider = open_provider(name, Path.cwd(), hide)
@@ -73,8 +75,8 @@ def examine(name: str) -> Examined:
     if isinstance(provider, ApiProvider):
         probes += [_context(provider), *_features(provider, hide)]
     price = provider.price(reply.input_tokens, reply.output_tokens)
-    counted = reply.input_tokens > 0
-    probes.append(Probe("tokens", counted, "are counted by the endpoint" if counted else "are not counted"))
+    counted = "are counted by the endpoint" if reply.counted else "are not counted by it: budgets go by estimates"
+    probes.append(Probe("tokens", reply.counted, counted))
     return Examined(tuple(probes), reply.spend(price))
 
 

@@ -19,6 +19,7 @@ from palmette.engine import (
     load_topology,
 )
 from palmette.llm.opening import BUILT_IN, ModelChoice, about, open_models
+from palmette.llm.tokens import token_limit
 
 
 class TopologyArguments(Model):
@@ -35,7 +36,7 @@ class TopologyArguments(Model):
     model: str = BUILT_IN
     """Who answers the agents' tasks."""
     tokens: int | None = None
-    """Most tokens."""
+    """Most tokens; 400000 when neither tokens nor money is limited."""
     money: float | None = None
     """Most US dollars."""
     seed: int = 0
@@ -47,7 +48,8 @@ def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     path = Path(wanted.topology)
     topology = load_topology(path)
     check_topology(topology, given=wanted.given)
-    choice, budget = ModelChoice(model=wanted.model), Budget(tokens=wanted.tokens, money=wanted.money)
+    choice = ModelChoice(model=wanted.model)
+    budget = Budget(tokens=token_limit(wanted.tokens, wanted.money), money=wanted.money)
     planner, services = choice.decider(wanted.planner), {"seed": wanted.seed, "models": open_models(choice, folder)}
     return Setup(
         topology=topology.value,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from palmette.documents import Model
 from palmette.engine import Spend
@@ -42,16 +42,23 @@ class Settings(Model):
     """Seconds to wait for one answer."""
 
 
+def _writable(text: str) -> str:
+    """Halves of characters, which JSON can spell and no file can hold, become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 class Reply(Model):
     """What a model answered, and what that took."""
 
-    text: str
+    text: Annotated[str, AfterValidator(_writable)]
     finish: Literal["stop", "length", "refused"] = "stop"
     """`length`: cut off at `max_tokens`. `refused`: the model or its provider declined."""
     model: str
     """Which model it was, as `provider:name`."""
     input_tokens: int = 0
     output_tokens: int = 0
+    counted: bool = True
+    """The provider counted the tokens; else they are estimates."""
     by_person: bool = False
     """A person brought it."""
 

@@ -1,14 +1,17 @@
 """`relay`: a person carries prompts to any model, where no API is allowed, and brings the answers back.
 
 Each prompt lies in the run folder as `relay/NNN-prompt.md`; its answer is expected in `relay/NNN-answer.md`. With
-`relay:console` the prompt is printed, and the answer is pasted, ended by a line with `END`.
+`relay:console` the prompt is printed, and the answer is pasted or piped, ended by a line with `END`.
 """
 
 from __future__ import annotations
 
 import sys
+import termios
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from palmette.errors import ModelError
@@ -18,6 +21,8 @@ from palmette.llm.tokens import estimate_tokens
 PATIENCE = 0.5
 """Seconds between two looks at the folder."""
 END = "END"
+_CLOSED = "\x04"
+"""What a terminal gives for Ctrl-D when it hands over everything as it is."""
 
 _one_at_a_time = threading.Lock()
 
@@ -42,6 +47,7 @@ class Relay:
             model=self.name,
             input_tokens=estimate_tokens(text),
             output_tokens=estimate_tokens(answer),
+            counted=False,
             by_person=True,
         )
 
@@ -58,7 +64,7 @@ class Relay:
             print(f"\nrelay: {role} asks in {path}\n       write the answer to {answer}", file=sys.stderr, flush=True)
         while not (answer.is_file() and _settled(answer)):
             time.sleep(PATIENCE)
-        return answer.read_text("utf-8-sig")
+        return answer.read_text("utf-8-sig", errors="replace")
 
 
 def as_markdown(prompt: Prompt) -> str:
@@ -78,16 +84,36 @@ def _settled(path: Path) -> bool:
 
 
 def _pasted(role: str, text: str) -> str:
-    if not sys.stdin.isatty():
-        raise ModelError(
-            "relay:console needs a terminal, and there is none.",
-            "Use `relay`, which waits for files in the run folder.",
-            code="no-terminal",
-        )
-    print(f"\n----- prompt of {role} -----\n{text}\n----- paste the answer, then a line {END} -----", file=sys.stderr)
+    asked = f"\n----- prompt of {role} -----\n{text}\n----- paste the answer, then a line {END} -----"
     lines: list[str] = []
-    for line in sys.stdin:
-        if line.strip() == END:
-            return "".join(lines)
-        lines.append(line)
-    raise ModelError("The answer was not ended.", f"End it with a line {END}; then resume.", code="no-answer")
+    with _lines_of_any_length():
+        print(asked, file=sys.stderr, flush=True)
+        for line in iter(sys.stdin.readline, ""):
+            if line.strip() == END:
+                return "".join(lines)
+            if line.startswith(_CLOSED):
+                break
+            lines.append(line)
+    raise ModelError(
+        f"The prompt of {role} has no answer: the input ended before a line {END}.",
+        "Resume to be asked again; without a terminal, `relay` waits for files in the run folder.",
+        code="no-answer",
+    )
+
+
+@contextmanager
+def _lines_of_any_length() -> Iterator[None]:
+    """Lets a terminal hand over what is pasted as it is; line by line it would cut lines at 4096 bytes."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    changed = termios.tcgetattr(terminal)
+    changed[3] &= ~termios.ICANON
+    changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(terminal, termios.TCSADRAIN, changed)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -8,6 +8,17 @@ estimate is seldom too low, which is what a budget needs.
 from __future__ import annotations
 
 BYTES_PER_TOKEN = 3
+MOST = 400_000
+"""Tokens that a run may take where nobody limits tokens or money; a feature view takes about a tenth."""
+
+
+def token_limit(tokens: int | None, money: float | None) -> int | None:
+    """Most tokens of a run, from the limits that were asked for; None: only the money is limited.
+
+    >>> token_limit(None, None), token_limit(None, 2.5), token_limit(1000, 2.5)
+    (400000, None, 1000)
+    """
+    return MOST if tokens is None and money is None else tokens
 
 
 def estimate_tokens(text: str) -> int:
