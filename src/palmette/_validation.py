@@ -52,7 +52,7 @@ class _Place:
 
 
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Problem]:
-    """One problem for each field that is wrong, located by line; one in all for a document of another format."""
+    """As `explain_fields`; one problem in all for a document of another format."""
     if _is_another(model, parsed.value):
         has, wants = list(parsed.value), [name for name, info in model.model_fields.items() if info.is_required()]
         return [
@@ -63,6 +63,11 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
                 line=1,
             )
         ]
+    return explain_fields(error, model, parsed)
+
+
+def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Problem]:
+    """One problem for each field that is wrong, located by line; `model` is the type that was validated."""
     grouped: dict[Path, list[tuple[Mapping[str, Any], _Place]]] = {}
     for item in error.errors(include_url=False):
         place = _locate(item["loc"], model, parsed.value)

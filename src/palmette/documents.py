@@ -16,8 +16,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from palmette._validation import explain
-from palmette._yaml import parse_yaml
+from palmette._validation import explain, explain_fields
+from palmette._yaml import Parsed, parse_yaml
 from palmette.errors import InputError, Problem, UserError, nearest
 
 MAX_BYTES = 5_000_000
@@ -112,6 +112,12 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
         raise InputError([dataclasses.replace(problem, file=file) for problem in ordered])
     return Located(value, file, parsed.lines)
+
+
+def mistakes(error: ValidationError, model: object, value: object, text: str, file: str) -> list[Problem]:
+    """What is wrong with a value for its type `model`, on the lines of the JSON or YAML `text` that it came from."""
+    found = explain_fields(error, model, Parsed(value, parse_yaml(text).lines))
+    return [dataclasses.replace(problem, file=file) for problem in found]
 
 
 def read_text(path: Path) -> str:

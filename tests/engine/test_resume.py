@@ -108,6 +108,24 @@ def test_an_unreadable_edit_is_an_error_that_names_the_file(tmp_path: Path, text
     assert "b_part" in caught.value.problems[0].file
 
 
+@pytest.mark.parametrize(
+    ("artefact", "field"), [("a_part", "parts[1].makr"), ("b_part", "[1].makr")], ids=["one value", "a fan-out"]
+)
+def test_a_mistake_in_an_edit_is_on_its_line_with_what_was_meant(tmp_path: Path, artefact: str, field: str) -> None:
+    fan_out = {"b": Node(next=("c",), for_each="a_part as element")}
+    setup = chain(ListMaker("a"), Each("b"), Gather("c", "b", strict=True), nodes=fan_out)
+    run_topology(setup, tmp_path)
+    path = tmp_path / "artefacts" / artefact / "value.json"
+    lines = path.read_text().splitlines()
+    place = [index for index, line in enumerate(lines) if '"maker"' in line][1]
+    lines[place] = lines[place].replace("maker", "makr")
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError) as caught:
+        resume_run(tmp_path, setup=setup)
+    found = {(one.file, one.line, one.field, one.nearest) for one in caught.value.problems}
+    assert (str(path), place + 1, field, "maker") in found
+
+
 def test_a_deleted_file_of_an_artefact_is_named(tmp_path: Path) -> None:
     run_topology(chain(*diamond()), tmp_path)
     (tmp_path / "artefacts/b_part/parts/b.txt").unlink()

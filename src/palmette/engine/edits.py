@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from types import GenericAlias
+from typing import Any
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from palmette.documents import mistakes
 from palmette.engine.actor import Verdict
-from palmette.engine.artefacts import plain
+from palmette.engine.artefacts import VALUE, canonical, plain
 from palmette.engine.events import ArtefactEdited
 from palmette.engine.invocation import Invoker
 from palmette.engine.ledger import Ledger
 from palmette.engine.setup import Setup
 from palmette.engine.wiring import Wiring
-from palmette.errors import InputError, Problem, RunError
+from palmette.errors import InputError, RunError
 
 
 class Edits:
@@ -53,18 +55,20 @@ class Edits:
             self._take_over(name, edited[name])
         return bool(edited)
 
-    def _value(self, name: str) -> BaseModel | JsonValue:
+    def _value(self, name: str) -> JsonValue:
         """The working copy of an artefact, as its producer's type where there is one."""
         value = self._store.read_copy(name)
         producer = self._wiring.producer.get(name)
         if producer is None:
             return value
+        output = self._setup.actors[producer].Output
+        model: Any = GenericAlias(list, (output,)) if self._setup.topology.actors[producer].fan_out else output
         try:
-            if not self._setup.topology.actors[producer].fan_out:
-                return self._invoker.output(producer, value)
-            return [plain(self._invoker.output(producer, one)) for one in value] if isinstance(value, list) else value
+            typed = TypeAdapter(model).validate_json(canonical(value))
         except ValidationError as error:
-            raise _spoilt(self._store.copies / name, error) from error
+            path = self._store.copies / name / VALUE
+            raise InputError(mistakes(error, model, value, path.read_text("utf-8-sig"), str(path))) from error
+        return [plain(one) for one in typed] if isinstance(typed, list) else plain(typed)
 
     def _take_over(self, name: str, digest: str) -> None:
         if name in self._setup.copied:
@@ -94,19 +98,3 @@ class Edits:
                 code="edit-refused",
             )
         return verdict
-
-
-def _spoilt(copy: Path, error: ValidationError) -> InputError:
-    return InputError(
-        [
-            Problem(
-                "spoilt-artefact",
-                f"{detail['msg']}.",
-                "Mend it and resume.",
-                file=str(copy / "value.json"),
-                field=".".join(str(part) for part in detail["loc"]),
-                value=repr(detail["input"])[:200],
-            )
-            for detail in error.errors()
-        ]
-    )
