@@ -73,3 +73,18 @@ def test_what_the_order_of_adding_can_bring_about_is_no_difference(
     right = expected(view, frames, at + timedelta(days=1))
     actual = right.with_rows([{**right.rows[0], "tenths": tenths}])
     assert (differences(right, actual, view) == ()) is same
+
+
+@pytest.mark.parametrize(("count", "got", "same"), [
+    (0, 0, True), (1, 1, True), (1, 0, False), (1, 2, False), (2, 1, True), (6, 5, True), (6, 4, False), (6, 7, False),
+    (20, 17, True), (20, 16, False), (20, 23, True), (20, 24, False),
+])  # fmt: skip
+def test_an_approximate_count_may_take_two_values_for_one(
+    count: int, got: int, same: bool, user_offers: Callable[..., View]
+) -> None:
+    distinct = {"function": "approx_count_distinct", "source": "redemptions", "of": "amount"}
+    view = user_offers(features=[{"name": "amounts", "dtype": "bigint", "aggregate": distinct}])
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    row = {"user_id": 1, "as_of": at}
+    assert (differences(Frame.of(view.output, [{**row, "amounts": count}]),
+                        Frame.of(view.output, [{**row, "amounts": got}]), view) == ()) is same  # fmt: skip
