@@ -1,0 +1,65 @@
+"""Where the search begins: settings that are good for data of this size, each with its reason."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from palmette.automl.modalities.tabular.algorithms import Algorithm
+from palmette.automl.modalities.tabular.blueprint import Blueprint
+
+SMALL = 2_000
+"""Rows below which leaves of a few rows are worth a try."""
+LARGE = 2_000_000
+"""Cells (rows times columns) from which a step of learning must be larger to end in minutes."""
+FOREST_LEAVES = 5_000
+"""Leaves of a tree of a forest at most: more make files of gigabytes, and little else."""
+NEIGHBOURS = 20_000
+"""Rows above which distances to all of them take too long."""
+
+Settings = dict[str, float | int | str | bool]
+
+
+class Start(NamedTuple):
+    """A candidate that is tried before anything is searched."""
+
+    name: str
+    algorithm: Algorithm
+    settings: Settings
+    reason: str
+
+
+def starts(blueprint: Blueprint) -> list[Start]:
+    """The starting points of the algorithms that are wanted: the strongest first, then the most unlike those before."""
+    step = 0.1 if blueprint.rows * len(blueprint.columns) > LARGE else 0.05
+    larger = {"learning_rate": round(1.6 * step, 3)}
+    leaf = {"min_samples_leaf": max(1, blueprint.rows // FOREST_LEAVES)}
+    random: Settings = {"learning_rate": step, "extra_trees": True, "feature_fraction": 0.8}
+    careful: Settings = {
+        "learning_rate": step,
+        "num_leaves": 15,
+        "min_data_in_leaf": 5 if blueprint.rows < SMALL else 40,
+        "feature_fraction": 0.6,
+        "bagging_fraction": 0.8,
+        "lambda_l2": 3.0,
+    }
+    deep: Settings = {
+        "learning_rate": round(0.6 * step, 3),
+        "num_leaves": 127,
+        "min_data_in_leaf": 10,
+        "feature_fraction": 0.7,
+        "lambda_l2": 1.0,
+    }
+    found = [
+        Start("lightgbm", "lightgbm", {"learning_rate": step}, "the library's defaults, with early stopping"),
+        Start("xgboost", "xgboost", {**larger}, "limited depth, on samples of rows and columns"),
+        Start("catboost", "catboost", {**larger}, "symmetric trees, strong on categories"),
+        Start("extra_trees", "extra_trees", {**leaf}, "random splits: unlike the boosted trees"),
+        Start("lightgbm-random", "lightgbm", random, "random thresholds vary more, and so average better"),
+        Start("mlp", "mlp", {}, "smooth where trees are steps"),
+        Start("random_forest", "random_forest", {**leaf}, "sturdy, hardly needs tuning"),
+        Start("lightgbm-careful", "lightgbm", careful, "small trees on part of the columns, for noisy data"),
+        Start("knn", "knn", {"neighbours": 15}, "near rows say much where rows are few"),
+        Start("lightgbm-deep", "lightgbm", deep, "large trees in small steps, where columns act together"),
+    ]
+    few = blueprint.rows <= NEIGHBOURS
+    return [one for one in found if one.algorithm in blueprint.algorithms and (few or one.algorithm != "knn")]

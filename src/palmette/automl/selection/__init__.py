@@ -1,0 +1,10 @@
+"""What the harness makes of candidates: their out-of-fold predictions read back and verified, an ensemble, a decision.
+
+Nothing that training printed or wrote as a score counts here: everything is computed from the verified predictions.
+"""
+
+from palmette.automl.selection.candidates import Candidate, Expected, Found, Trial, read_candidates
+from palmette.automl.selection.choice import Member, Selection, select
+from palmette.automl.selection.judge import Judge
+
+__all__ = ["Candidate", "Expected", "Found", "Judge", "Member", "Selection", "Trial", "read_candidates", "select"]

@@ -1,0 +1,133 @@
+"""Reading back what training left: a list of trials, and out-of-fold predictions that are verified row by row."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+
+from palmette.automl.measure.metrics import Floats
+from palmette.documents import Model
+from palmette.engine.actor import Violation
+
+SUM_TOLERANCE = 1e-4
+"""By how much the probabilities of a row may miss 1."""
+
+
+class Trial(Model):
+    """What training says of a candidate that it tried; its score is not believed."""
+
+    name: str
+    algorithm: str
+    settings: dict[str, str | bool | int | float]
+    status: Literal["finished", "stopped", "failed"]
+    note: str = ""
+    score: float | None = None
+    fold_scores: tuple[float | None, ...] = ()
+    rounds: tuple[int | None, ...] = ()
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trial that finished, with its verified predictions."""
+
+    trial: Trial
+    outputs: Floats
+    """(n, k) probabilities, or (n,) values on the scale that was learnt."""
+
+    @property
+    def name(self) -> str:
+        return self.trial.name
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the predictions must be of."""
+
+    folds: NDArray[np.int64]
+    """(n,): the fold that each training row was given."""
+    outputs: tuple[str, ...]
+    """The columns after row and fold: the classes, or the target as it is learnt."""
+    probabilities: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read: every trial, the candidates that hold, and what was wrong with the others."""
+
+    trials: tuple[Trial, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+def read_candidates(folder: Path, expected: Expected) -> Found:
+    """The candidates in the folder that `train.py --out` wrote."""
+    path = folder / "trials.json"
+    try:
+        trials = TypeAdapter(tuple[Trial, ...]).validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        return Found(violations=(_violation("trials-unreadable", path.name, f"cannot be read: {error}"),))
+    finished = [trial for trial in trials if trial.status == "finished"]
+    read = [_read(folder / "out_of_fold", trial, expected) for trial in finished]
+    good = tuple(one for one in read if isinstance(one, Candidate))
+    wrong = tuple(one for one in read if isinstance(one, Violation))
+    if not good and not wrong:
+        notes = "; ".join(f"{trial.name}: {trial.note}" for trial in trials if trial.note)
+        wrong = (_violation("no-candidate", path.name, f"has no candidate that finished: {notes}"),)
+    return Found(trials, good, wrong)
+
+
+def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violation:
+    """The verified predictions of a trial, or what is wrong with them."""
+    if not re.fullmatch(r"[\w-]+", trial.name):
+        return _violation("trials-unreadable", trial.name, "is no name of a file")
+    path = folder / f"{trial.name}.csv"
+    header = ("row", "fold", *expected.outputs)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            found = tuple(next(csv.reader(file), ()))
+        if found != header:
+            return _violation("out-of-fold-columns", trial.name, f"has the columns {found}, not {header}")
+        table = _numbers(path)
+    except (OSError, ValueError) as error:
+        return _violation("out-of-fold-unreadable", trial.name, f"cannot be read: {error}")
+    problem = _problem(table, expected)
+    if problem:
+        return _violation(*problem[:1], trial.name, problem[1])
+    outputs = table[np.argsort(table[:, 0]), 2:]
+    return Candidate(trial, outputs if expected.probabilities else outputs[:, 0])
+
+
+def _numbers(path: Path) -> Floats:
+    import pandas as pd
+
+    table: Floats = pd.read_csv(path, header=None, skiprows=1, dtype=float).to_numpy()
+    return table
+
+
+def _problem(table: Floats, expected: Expected) -> tuple[str, str] | None:
+    """The code and words of the first thing that is wrong with predictions; (rows, 2 + outputs)."""
+    count = len(expected.folds)
+    if len(table) != count or not np.array_equal(np.sort(table[:, 0]), np.arange(count)):
+        return "out-of-fold-rows", f"predicts {len(table)} rows, not each of the {count} training rows once"
+    folds, outputs = table[:, 1], table[:, 2:]
+    strayed = np.flatnonzero(folds != expected.folds[table[:, 0].astype(int)])
+    if strayed.size:
+        return "out-of-fold-folds", f"has row {table[strayed[0], 0]:.0f} in another fold than it was given"
+    if not np.isfinite(outputs).all():
+        return "out-of-fold-values", "has predictions that are not finite"
+    if expected.probabilities and ((outputs < 0).any() or (abs(outputs.sum(axis=1) - 1) > SUM_TOLERANCE).any()):
+        return "out-of-fold-values", "has rows whose probabilities are negative or do not sum to 1"
+    return None
+
+
+def _violation(code: str, subject: str, said: str) -> Violation:
+    message = f"{subject} {said}"
+    return Violation(code=code, message=message[:600], subject=subject)

@@ -1,0 +1,112 @@
+"""Choosing what is delivered: the best candidate, or a weighted mean of several where that is better.
+
+Greedy ensemble selection (Caruana et al., *Ensemble Selection from Libraries of Models*, 2004): starting from the
+best, whatever raises the score of the mean most is added, with replacement; how often it was added is its weight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.selection.candidates import Candidate
+from palmette.automl.selection.judge import Judge
+from palmette.documents import Model
+
+MOST_CANDIDATES = 12
+"""Of the best ones, that an ensemble is chosen from: with more it is chosen by chance."""
+ROUNDS = 25
+PATIENCE = 6
+"""Rounds without gain after which no more are tried."""
+LEAST_GAIN = 1e-4
+"""Share of the single best's worth that an ensemble must gain, to be worth the time it takes to answer."""
+
+
+class Member(Model):
+    """A candidate in the delivered model; enough to fit it again."""
+
+    name: str
+    algorithm: str
+    settings: dict[str, str | bool | int | float]
+    rounds: tuple[int | None, ...]
+    weight: float
+
+
+class Selection(Model):
+    """What is delivered; as JSON it is the project's `members.json`."""
+
+    metric: str
+    score: float
+    """Out of fold, measured by the harness, at the decision that is kept."""
+    members: tuple[Member, ...]
+    class_weights: tuple[float, ...] | None = None
+    best_single: str
+    single_score: float
+    """Of the best candidate alone, at its own decision."""
+
+    def outputs(self, candidates: Collection[Candidate]) -> Floats:
+        """The out-of-fold outputs of the whole."""
+        by_name = {one.name: one.outputs for one in candidates}
+        return _mean([(by_name[member.name], member.weight) for member in self.members])
+
+
+class _Ranked(NamedTuple):
+    candidate: Candidate
+    worth: float
+
+
+def select(candidates: Sequence[Candidate], judge: Judge, allowed: Collection[str] = ()) -> Selection:
+    """The best single candidate or ensemble.
+
+    `allowed` are the algorithms that may be delivered; where it is empty, or none of them finished, all are.
+    """
+    eligible = [one for one in candidates if one.trial.algorithm in allowed] or list(candidates)
+    ranked = sorted((_Ranked(one, judge.worth(one.outputs)) for one in eligible), key=lambda one: -one.worth)
+    best = ranked[0]
+    picked, worth = _greedy(ranked[:MOST_CANDIDATES], judge)
+    if worth - best.worth <= LEAST_GAIN * abs(best.worth):
+        picked = Counter({0: 1})
+    total = picked.total()
+    members = tuple(_member(ranked[place].candidate, count / total) for place, count in sorted(picked.items()))
+    outputs = _mean([(ranked[place].candidate.outputs, count / total) for place, count in picked.items()])
+    weights = judge.class_weights(outputs)
+    alone = best.candidate.outputs
+    return Selection(
+        metric=judge.metric.name,
+        score=judge.score(outputs, weights),
+        members=members,
+        class_weights=weights,
+        best_single=best.candidate.name,
+        single_score=judge.score(alone, judge.class_weights(alone)),
+    )
+
+
+def _greedy(ranked: Sequence[_Ranked], judge: Judge) -> tuple[Counter[int], float]:
+    """How often each place was picked in the best ensemble on the way, and its worth."""
+    picked, total = Counter({0: 1}), ranked[0].candidate.outputs
+    found, worth, since = picked.copy(), ranked[0].worth, 0
+    for count in range(2, ROUNDS + 1):
+        if since >= PATIENCE:
+            break
+        worths = [judge.worth((total + one.candidate.outputs) / count) for one in ranked]
+        place = max(range(len(ranked)), key=worths.__getitem__)
+        picked[place] += 1
+        total = total + ranked[place].candidate.outputs
+        since += 1
+        if worths[place] > worth:
+            found, worth, since = picked.copy(), worths[place], 0
+    return found, worth
+
+
+def _mean(parts: Sequence[tuple[Floats, float]]) -> Floats:
+    first, *others = [outputs * weight for outputs, weight in parts]
+    return sum(others, start=first)
+
+
+def _member(candidate: Candidate, weight: float) -> Member:
+    trial = candidate.trial
+    return Member(
+        name=trial.name, algorithm=trial.algorithm, settings=trial.settings, rounds=trial.rounds, weight=weight
+    )
