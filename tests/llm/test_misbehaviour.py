@@ -198,6 +198,7 @@ UNUSABLE = {
     "code that does not parse": ("```python\nprint(\n```", "does not parse"),
     "typographic quotes in code": ("```python\nprint(“hello”)\n```", "typographic quotes"),
     "no code": ("I would print it.", "There is no python block"),
+    "code that reads otherwise than it runs": (code('print("hello")  # \u202e)"eyb"(tnirp'), "U+202E"),
     "code with a zero byte": ("```python\nprint('\0')\n```", "null bytes"),
     "brackets of another script": ('```python\nprint（"hello"）\n```', "U+FF08"),
     "no closing fence": ('```python script\nprint("hello")', "no closing fence"),

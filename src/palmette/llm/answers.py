@@ -73,6 +73,8 @@ class BadAnswer(NamedTuple):
 A = TypeVar("A", bound=Answer)
 
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
+_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""Characters by which code is seen otherwise than it runs."""
 _SPACES = {ord(char): " " for char in "\u00a0\u2007\u202f"}
 _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char in "‘’‚‛"}
 
@@ -256,6 +258,10 @@ def _missing(name: str, language: str, split: Split) -> BadAnswer:
 
 def _mended(text: str, language: str) -> str | BadAnswer:
     """The text as it is if it parses; else without invisible characters if that parses; else what is wrong."""
+    hidden = _REORDERING.search(text)
+    if hidden:
+        what = f"The {language} block contains U+{ord(hidden[0]):04X}, by which it is seen otherwise than it runs."
+        return BadAnswer("answer-hidden-text", f"{what} Leave it out, or write its escape. Give it again, whole.")
     parse = {"python": _python, "yaml": _yaml}.get(language)
     if parse is None:
         return text
