@@ -159,7 +159,7 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
         for attempt in step.attempts:
             if attempt.fix:
                 click.echo(f"  step {step.number}, {step.actor} then tried: {first_line(clean(attempt.fix))}")
-            if attempt.reason:
+            if attempt.fix and attempt.reason:
                 click.echo(f"      because: {first_line(clean(attempt.reason))}")
             for violation in _violations(attempt):
                 if violation not in told:
