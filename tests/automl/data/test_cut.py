@@ -107,7 +107,7 @@ def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
 
 def test_few_possible_rows_are_no_repetition() -> None:
     random = np.random.default_rng(0)
-    table = pd.DataFrame({name: random.integers(0, different, 500) for name, different in {"a": 2, "b": 3, "y": 2}.items()})
+    table = pd.DataFrame({name: random.integers(0, top, 500) for name, top in {"a": 2, "b": 3, "y": 2}.items()})
     split = cut_of(table)
     assert split.told.strategy == "stratified" and any("few different" in reason for reason in split.told.reasons)
     assert 80 <= len(split.holdout) <= 120

@@ -147,7 +147,7 @@ class _Cutter:
         features = [name for name in rows.columns if name != self.target and self.kinds.get(name) != "identifier"]
         hashes = row_hashes(rows[features]) if features else np.zeros(len(rows), dtype=np.uint64)
         repeated = len(rows) - len(np.unique(hashes))
-        if repeated and not _coarse(rows, features):
+        if repeated and not (repeated > len(rows) / 2 and _coarse(rows, features)):
             reason = f"{repeated} rows repeat the features of another; they stay on its side."
             return _mixed(hashes, self.seed), tuple(features), [reason]
         reasons = [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]

@@ -1,0 +1,130 @@
+"""Figures of columns and of the target, with six significant digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.data.artefacts import Kind
+from palmette.automl.profile.artefacts import ColumnProfile, Frequent, NumberFacts, TargetProfile, TextFacts, TimeFacts
+
+FREQUENT = 5
+CLASSES = 100
+FENCES = 3.0
+COUNTS_FROM = 10
+"""Different whole numbers from which a target counts something."""
+
+
+def figure(value: float) -> float:
+    """Six significant digits; 0 for what is no number.
+
+    >>> figure(1 / 3)
+    0.333333
+    """
+    return float(f"{value:.6g}") if math.isfinite(value) else 0.0
+
+
+def numbers(values: Any) -> NumberFacts:
+    """Of floats without NaN."""
+    least, quarter, median, three, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = FENCES * (three - quarter)
+        mean, deviation = float(values.mean()), float(values.std())
+    return NumberFacts(
+        mean=figure(mean),
+        deviation=figure(deviation),
+        least=figure(least),
+        quarter=figure(quarter),
+        median=figure(median),
+        three_quarters=figure(three),
+        most=figure(most),
+        skew=figure(skew(values)),
+        outliers=figure(float(((values < quarter - reach) | (values > three + reach)).mean())) if reach else 0.0,
+        zeros=figure(float((values == 0).mean())),
+        negative=figure(float((values < 0).mean())),
+        whole=bool((values == np.floor(values)).all()),
+    )
+
+
+def skew(values: Any) -> float:
+    """Third standardised moment; 0 for a constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = values - values.mean()
+        deviation = float(np.sqrt((away**2).mean()))
+        if not (deviation > 0 and math.isfinite(deviation)):
+            return 0.0
+        away = away / deviation
+        return float((away * away * away).mean())
+
+
+def frequent(column: Any, most: int = FREQUENT) -> tuple[Frequent, ...]:
+    """The most frequent values; among equals in their own order."""
+    counts = column.dropna().astype(str).value_counts()
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+    total = max(int(counts.sum()), 1)
+    return tuple(Frequent(value=str(v)[:200], count=int(n), share=figure(n / total)) for v, n in ordered)
+
+
+def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
+    """Of the training rows of a column; its relation to the target is added later."""
+    present = column.dropna()
+    found: dict[str, Any] = {}
+    if len(present) and pd.api.types.is_datetime64_any_dtype(column.dtype):
+        steps = np.diff(present.to_numpy("datetime64[ns]").astype("int64"))
+        ordered = float((steps >= 0).mean()) if len(steps) else 1.0
+        found["times"] = TimeFacts(
+            first=present.min().isoformat(), last=present.max().isoformat(), ordered=figure(ordered)
+        )
+    elif len(present) and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+        found["numbers"] = numbers(present.to_numpy(float))
+    elif len(present):
+        found["frequent"] = frequent(present)
+        if kind == "text":
+            texts = present.astype(str).str
+            lengths = texts.len()
+            found["text"] = TextFacts(
+                characters=figure(float(lengths.mean())),
+                words=figure(float((texts.count(r"\s+") + 1).mean())),
+                longest=int(lengths.max()),
+            )
+    missing = float(column.isna().mean()) if len(column) else 0.0
+    return ColumnProfile(name=name, kind=kind, missing=figure(missing), distinct=int(present.nunique()), **found)
+
+
+def target_figures(name: str, column: Any, task: str) -> TargetProfile:
+    """Of the training rows of the target."""
+    if task == "classification":
+        counts = column.value_counts().to_numpy(float)
+        shares = counts / counts.sum()
+        entropy = float(-(shares * np.log(shares)).sum() / math.log(len(shares))) if len(shares) > 1 else 0.0
+        return TargetProfile(
+            name=name,
+            task=task,
+            classes=frequent(column, CLASSES),
+            class_count=len(counts),
+            entropy=figure(entropy),
+        )
+    values = column.to_numpy(float)
+    facts = numbers(values)
+    low, high = np.quantile(values, [0.01, 0.99])
+    return TargetProfile(
+        name=name,
+        task=task,
+        numbers=facts,
+        orders=figure(math.log10(high / low)) if facts.least > 0 and high > low else 0.0,
+        log_skew=figure(skew(np.log1p(values))) if facts.least >= 0 else 0.0,
+        is_count=facts.whole and facts.least in (0, 1) and column.nunique() >= COUNTS_FROM,
+        bounds=_bounds(facts),
+    )
+
+
+def _bounds(facts: NumberFacts) -> tuple[float, float] | None:
+    """The natural range that the values fill: a share, a percentage or a score between whole ends."""
+    for low, high in ((0.0, 1.0), (-1.0, 1.0), (0.0, 100.0)):
+        wide = (facts.most - facts.least) > 0.6 * (high - low)
+        if low <= facts.least and facts.most <= high and wide and not (facts.whole and high == 1.0):
+            return low, high
+    return None

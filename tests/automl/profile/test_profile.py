@@ -1,0 +1,128 @@
+"""The profile: figures of the training rows, quick, the same each time, and nothing of the hold-out in them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+import numpy as np  # noqa: E402 - comes with pandas
+
+from palmette.automl.data.cut import cut  # noqa: E402 - needs pandas
+from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
+from palmette.automl.profile import Profile  # noqa: E402 - as above
+from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
+from palmette.automl.profile.profile import profile  # noqa: E402 - as above
+
+
+def wide(rows: int, columns: int) -> pd.DataFrame:
+    """Numbers, categories and dates in equal parts, and a target of the first number."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({f"n{place}": random.normal(size=rows) for place in range(columns // 2)})
+    for place in range(columns // 4):
+        frame[f"c{place}"] = random.choice([f"v{n}" for n in range(2 + place * 20)], rows)
+        frame[f"d{place}"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 10**6, rows), unit="s")
+    return frame.assign(y=np.where(frame["n0"] + random.normal(size=rows) > 0, "yes", "no"))
+
+
+def profiled(table: pd.DataFrame, task: str = "classification") -> Profile:
+    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+    return profile(table, "y" if task != "clustering" else "", task, cut(table, "y", task, kinds, 0), kinds)
+
+
+def test_figures_are_those_of_the_training_rows() -> None:
+    table = wide(1000, 8)
+    made = profiled(table)
+    train = table.iloc[cut(table, "y", "classification", {}, 0).train]
+    first = next(column for column in made.columns if column.name == "n0")
+    assert first.numbers is not None and first.rank == 1 and first.strength > 0.1
+    assert first.numbers.mean == float(f"{train['n0'].mean():.6g}")
+    assert made.target is not None and [one.count for one in made.target.classes] == list(train["y"].value_counts())
+    assert tuple(one.name for one in made.meta) == NAMES and made.meta[0].value == len(train)
+    assert Profile.model_validate_json(made.model_dump_json()) == made == profiled(table)
+
+
+def test_values_of_the_hold_out_change_no_figure() -> None:
+    """But for what says whether the two parts overlap."""
+    table = wide(1000, 8)
+    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+    split = cut(table, "y", "classification", kinds, 0)
+    other = table.copy()
+    other.loc[split.holdout, "n0"] = 1e9
+    other.loc[split.holdout, "y"] = "yes"
+    first, second = (profile(one, "y", "classification", split, kinds) for one in (table, other))
+    assert first.model_copy(update={"leaks": ()}) == second.model_copy(update={"leaks": ()})
+
+
+TARGETS: dict[str, tuple[Any, str, set[str]]] = {
+    "skewed": (lambda r, n: np.exp(2 * r.normal(size=n) + 5), "regression", {"log-target"}),
+    "a count": (lambda r, n: r.poisson(4, n), "regression", {"count-target"}),
+    "a share": (lambda r, n: r.uniform(0, 1, n), "regression", {"bounded-target"}),
+    "many zeros": (lambda r, n: np.where(r.random(n) < 0.6, 0, r.gamma(2, 5, n)), "regression", {"zero-inflated", "log-target"}),
+    "bell-shaped": (lambda r, n: r.normal(50, 300, n), "regression", set()),
+    "a rare class": (lambda r, n: r.random(n) < 0.03, "classification", {"imbalanced"}),
+    "many classes": (lambda r, n: r.integers(0, 30, n), "classification", {"many-classes", "imbalanced"}),
+    "two equal classes": (lambda r, n: r.integers(0, 2, n), "classification", set()),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_suggestions_follow_from_the_target(kind: str) -> None:
+    make, task, codes = TARGETS[kind]
+    table = wide(3000, 8)
+    made = profiled(table.assign(y=make(np.random.default_rng(1), len(table))), task)
+    about = {fact.code for fact in made.suggestions if fact.subject == "y"}
+    assert about - {"outlying-target"} == codes, made.target
+
+
+def test_suggestions_follow_from_the_columns() -> None:
+    table = wide(1200, 8).assign(
+        key=[f"k{n}" for n in range(1200)],
+        same=1,
+        hole=lambda f: f["n1"].where(f["n1"] > 1),
+        price=lambda f: np.exp(3 * f["n2"]),
+        town=[f"town {n % 300}" for n in range(1200)],
+        words=[f"these are the words of row {n}" for n in range(1200)],
+    )
+    told = {(fact.code, fact.subject) for fact in profiled(table).suggestions}
+    assert told >= {
+        ("drop-identifier", "key"),
+        ("drop-constant", "same"),
+        ("mostly-missing", "hole"),
+        ("skewed", "price"),
+        ("many-categories", "town"),
+        ("text-column", "words"),
+        ("date-column", "d0"),
+    }
+
+
+@pytest.mark.parametrize("task", ["clustering", "regression"])
+def test_awkward_columns_have_a_profile_too(task: str) -> None:
+    """Without values, of one value, of booleans, of extreme numbers, of few rows."""
+    table = pd.DataFrame(
+        {
+            "none": [np.nan] * 12,
+            "words": [None] * 12,
+            "same": ["x"] * 12,
+            "flags": [True, False] * 6,
+            "large": [1e300, -1e300] * 6,
+            "when": [pd.NaT] * 12,
+            "y": range(12),
+        }
+    )
+    made = profiled(table.astype({"y": float}), task)
+    assert len(made.columns) == (6 if task == "regression" else 7) and len(made.meta) == len(NAMES)
+
+
+@pytest.mark.parametrize(("rows", "columns", "seconds"), [(10_000, 20, 2.0), (100_000, 50, 8.0)])
+def test_it_is_quick(rows: int, columns: int, seconds: float) -> None:
+    table = wide(rows, columns)
+    split = cut(table, "y", "classification", {}, 0)
+    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+    start = time.process_time()
+    made = profile(table, "y", "classification", split, kinds)
+    taken = time.process_time() - start
+    assert made.rows == rows and taken < seconds, taken
