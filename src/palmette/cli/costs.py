@@ -63,7 +63,7 @@ def chosen(calls: list[dict[str, Any]], number: int | None) -> list[dict[str, An
 def print_calls(calls: list[dict[str, Any]]) -> None:
     """A line each."""
     if not calls:
-        click.echo("No language model was asked.")
+        click.echo("No language model has answered.")
         return
     rows = [
         (

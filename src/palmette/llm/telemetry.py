@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -223,7 +224,9 @@ class _Sender:
 
     def _heard(self, record: logging.LogRecord) -> bool:
         """What the exporter complains of, instead of a line for every try."""
-        self._say(" ".join(record.getMessage().split())[:200].rstrip("."))
+        told = record.getMessage()
+        cause = re.search(r"\[Errno -?\d+\] ([\w ]+)", told)  # else it comes wrapped five times
+        self._say(cause[1].lower() if cause else " ".join(told.split())[:200].rstrip("."))
         return False
 
     def _say(self, why: str) -> None:
