@@ -1,0 +1,110 @@
+"""The classes and the groups that a request speaks of: their names and how many they are."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from palmette.automl.requirements.text import Text
+
+_WORD = r"[A-Za-z0-9_'&+-]+"
+_KINDS = (
+    r"(?:categor(?:y|ies)|class(?:es)?|labels?|types?|kinds?|groups?|species|levels?|"
+    r"genres?)"
+)
+_GROUPS = (
+    r"(?:groups?|clusters?|segments?|topics?|categories|types?|classes|bins|buckets|"
+    r"families|communities|personas?|parts)"
+)
+
+
+class Classes(NamedTuple):
+    names: tuple[str, ...] = ()
+    number: int | None = None
+    words: str = ""
+
+
+def classes(text: Text) -> Classes:
+    """The classes of a classification, as far as the request tells."""
+    names, words = _names(text)
+    if (
+        match := re.search(rf"\b(\d+)\s+(?:(?!{_KINDS}\b)[\w-]+\s+){{0,2}}{_KINDS}\b", text.plain, re.I)
+    ) is not None and 2 <= int(match[1]) <= 1000:
+        return Classes(
+            names if len(names) == int(match[1]) else (), int(match[1]), words or text.quote(match.start(), match.end())
+        )
+    if names:
+        return Classes(names, len(names), words)
+    if (match := re.search(r"\bbinary\b|\byes/no\b|\btwo-class\b", text.plain, re.I)) is not None:
+        return Classes((), 2, text.quote(match.start(), match.end()))
+    if (
+        match := re.search(
+            r"\bwhether\b(?! or\b)|\b(?:predict|tell|know|determine|forecast|guess) if\b|"
+            r"\b(?:detect|flag|spot)(?:s|ing)? (?!the |which |what )[\w-]+",
+            text.plain,
+            re.I,
+        )
+    ) is not None:
+        return Classes((), 2, text.quote(match.start(), match.end()))
+    return Classes()
+
+
+def clusters(text: Text) -> tuple[int | None, str]:
+    """How many groups are wanted, and the words for it."""
+    for pattern in (
+        rf"\b(\d+)\s+(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,3}}?{_GROUPS}\b",
+        r"\bk\s*=\s*(\d+)",
+        rf"\b{_GROUPS}\s*(?:=|:)\s*(\d+)",
+        rf"\bnumber of {_GROUPS}\s*(?:is|=|:|should be|of)?\s*(\d+)",
+        r"\binto (\d+)\b",
+    ):
+        if (match := re.search(pattern, text.plain, re.I)) is not None and int(match[1]) >= 2:
+            return int(match[1]), text.quote(match.start(), match.end())
+    return None, ""
+
+
+def _names(text: Text) -> tuple[tuple[str, ...], str]:
+    plain = text.plain
+    numbered = list(re.finditer(rf"({_WORD})\s*\((\d+)\)", plain))
+    if len(numbered) >= 2 and numbered[-1].end() - numbered[0].start() < 40 * len(numbered):
+        return tuple(match[1] for match in numbered), text.quote(numbered[0].start(), numbered[-1].end())
+    if (match := re.search(rf"\b{_KINDS}\s*:\s*([^.\n;:]+)", plain, re.I)) is not None and "," in match[1]:
+        items = [
+            item.strip() for item in re.split(r",\s*(?:and|or)\s+|,\s*|\s+(?:and|or)\s+", match[1]) if item.strip()
+        ]
+        if 2 <= len(items) <= 50 and all(len(item.split()) <= 5 for item in items):
+            return tuple(items), text.quote(match.start(), match.end())
+    for pattern in (
+        rf"\bas\s+(?:an?\s+|either\s+)?({_WORD})\s+or\s+(?:an?\s+|not\s+)?({_WORD})",
+        rf"\b(?:is|are|be)\s+(?:an?\s+|either\s+)?({_WORD})\s+or\s+(?:an?\s+)?(?!not\b)"
+        rf"({_WORD})",
+        rf"\b(?:tell|tells|distinguish(?:es)?|separate|discriminate|"
+        rf"differentiate)\s+(?:between\s+)?({_WORD})\s+(?:from|and)\s+({_WORD})",
+        rf"\blabels?\s+(?:with|of|are|is)?\s*({_WORD})\s+(?:and|or)\s+({_WORD})\b",
+        rf"\b({_WORD})\s+or\s+({_WORD})\s*\?",
+        rf"\b({_WORD})\s+(?:vs\.?|versus)\s+({_WORD})",
+    ):
+        if (match := re.search(pattern, plain, re.I)) is not None and not _empty(match[1]) and not _empty(match[2]):
+            return (match[1], match[2]), text.quote(match.start(), match.end())
+    return (), ""
+
+
+def _empty(word: str) -> bool:
+    return word.casefold() in (
+        "the",
+        "a",
+        "an",
+        "more",
+        "less",
+        "possible",
+        "many",
+        "much",
+        "well",
+        "soon",
+        "it",
+        "not",
+        "than",
+        "better",
+        "higher",
+        "lower",
+    )

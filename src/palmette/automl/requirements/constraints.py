@@ -1,0 +1,307 @@
+"""Numbers of a request that the delivered model must keep to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from palmette.automl.requirements.model import Comparison, Constraint, Metric, Quantity
+from palmette.automl.requirements.quantities import Amount, Compared
+from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.vocabulary import Mention, vocabulary
+
+_CUES: tuple[tuple[Quantity, str], ...] = (
+    (
+        "training time",
+        r"train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
+        r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|"
+        r"clustering|tun(?:e|ing)|search(?:ing)?|build(?:ing)? time|optimi[sz]ation|"
+        r"time budget|budget|you have|i have|we have|finish(?:ed)?|gpu time|compute time|"
+        r"done|ready",
+    ),
+    (
+        "prediction time",
+        r"predict(?:s|ions?|ing)?|inferences?|infer|latency|respon(?:d|ds|se)|answers?|"
+        r"answer(?:s|ed)|scor(?:es|ing)(?! of)|serv(?:e|es|ing)|"
+        r"per (?:row|sample|instance|item|record|request|query|example|call|image|"
+        r"prediction|"
+        r"customer|message)|(?:each|every|single|one|1) (?:row|sample|instance|item|record|"
+        r"request|query|example|call|image|prediction)|"
+        r"(?:the |whole |entire |complete |full )?test (?:set|data|split|file)|batch|"
+        r"runtime|"
+        r"classif(?:y|ies|ying)(?= (?:each|every|an?|1) )",
+    ),
+    ("model size", r"model(?: file)?(?: size)?|size|footprint|disk(?: space)?|file"),
+)
+_SET = re.compile(
+    r"\b(?:test (?:set|data|split|file)|(?:all|whole|entire|complete|"
+    r"full)\b[^.;,]{0,20}\b(?:set|data|file|rows|batch|predictions)|batch|"
+    r"all (?:the )?(?:rows|predictions)|\d+ (?:rows|records|predictions))",
+    re.I,
+)
+_EACH = re.compile(r"\b(?:every|each|an?|per)\s+\w+", re.I)
+_NOT_MODEL = re.compile(
+    r"\s*(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:data|dataset|data set|csv|ram|memory|vram|"
+    r"traffic|disk space)\b",
+    re.I,
+)
+_RECENT = re.compile(
+    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|after|older than|"
+    r"each)\s*(?:the\s+)?$",
+    re.I,
+)
+_GOAL = re.compile(
+    r"\b(?:aim|target|goal|reach|achiev|hit|need|want|must|should|has to|have to|ensur|"
+    r"guarantee|require|expect|get|would be|constraint|ideally|pass)\w*\b",
+    re.I,
+)
+_FACT = re.compile(
+    r"\b(?:current(?:ly)?|existing|today|so far|now|previous(?:ly)?|old|last year|"
+    r"already|"
+    r"at the moment|baseline|incumbent|human|literature|paper|published)\b",
+    re.I,
+)
+_BEAT = re.compile(
+    r"\b(?:beat|outperform|improve (?:up)?on|better|exceed|surpass|higher|do more|"
+    r"top) ?(?:it|that|this|them|than)?\b",
+    re.I,
+)
+_ABOUT_SCORE = re.compile(r"\b(?:it|this|that|score|performance|value|result|quality|number)\b", re.I)
+_UNSURE = re.compile(
+    r"\b(?:confidence|significance|quantile|percentile|of (?:the )?(?:rows|data|cases|"
+    r"samples|customers|values)|missing|threshold|random state|seed)\b",
+    re.I,
+)
+
+
+class Found(NamedTuple):
+    """A constraint, and where its number stands."""
+
+    constraint: Constraint
+    amount: Amount
+    note: str = ""
+    """What was supposed to read it so."""
+
+
+def constraints(
+    text: Text, numbers: Sequence[Amount], metrics: Sequence[Mention], default: Metric | None
+) -> list[Found]:
+    """The constraints among the numbers, in the order of the text.
+
+    Args:
+        numbers: Without those that mean something else, such as shares of a split.
+        metrics: The metrics that the request names.
+        default: The metric of a score that stands without one.
+    """
+    found: list[Found] = []
+    for amount in numbers:
+        if amount.unit in ("", "percent"):
+            one = _score(text, amount, metrics, default)
+        elif amount.unit == "parameters":
+            one = _with_sign(text, amount, "parameters") if amount.comparison or _goal(text, amount) else None
+        elif amount.unit == "size":
+            one = None if _NOT_MODEL.match(text.plain, amount.end) else _of_model(text, amount)
+        else:
+            one = _time(text, amount, numbers)
+        if (
+            one is not None
+            and not (one.constraint.metric is None and one.constraint.comparison in (">", ">="))
+            and one.constraint not in [other.constraint for other in found]
+        ):
+            found.append(one)
+    return found
+
+
+def _of_model(text: Text, amount: Amount) -> Found | None:
+    """A size, where something is said of it that makes it a bound."""
+    near = text.plain[text.sentence(amount.start).start : text.sentence(amount.start).end]
+    return _with_sign(text, amount, "model size") if amount.comparison or re.search(_CUES[2][1], near, re.I) else None
+
+
+def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
+    before = text.plain[: amount.start]
+    long = amount.value >= 86400
+    if _RECENT.search(before) or re.match(
+        r"\s+(?:ahead|ago|old|earlier|later|before|in advance|intervals?|data|history|"
+        r"window)",
+        text.plain[amount.end :],
+    ):
+        return None
+    cue = _nearest_cue(text, amount, others)
+    sentence = text.sentence(amount.start)
+    if cue is None and not long and amount.comparison:
+        quick = _EACH.search(text.plain, sentence.start, sentence.end) is not None and amount.value < 60
+        cue = "prediction time" if quick or amount.value < 1 else "training time"
+    if cue is None or (long and cue != "training time") or (long and not amount.comparison):
+        return None
+    return _with_sign(text, amount, cue)
+
+
+def _nearest_cue(text: Text, amount: Amount, others: Sequence[Amount]) -> Quantity | None:
+    """Whether a time is one of training or of prediction: the nearest word decides."""
+    sentence = text.sentence(amount.start)
+    best: tuple[float, Quantity] | None = None
+    for quantity, words in _CUES[:2]:
+        for match in re.finditer(rf"\b(?:{words})\b", text.plain[sentence.start : sentence.end], re.I):
+            span = Span(sentence.start + match.start(), sentence.start + match.end())
+            if (away := distance(text, span, amount, others)) is not None and (best is None or away < best[0]):
+                best = (away, quantity)
+    return best[1] if best else None
+
+
+def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -> float | None:
+    """How far words are from a number: characters, and more for every comma, `and` or other number in between."""
+    low, high = (span.end, amount.start) if span.end <= amount.start else (amount.end, span.start)
+    if span.start < amount.end and amount.start < span.end:
+        return 0
+    between = text.plain[low:high]
+    cost = float(len(between))
+    cost += 40 * len(re.findall(r"[,;]", between)) + 25 * len(re.findall(r"\b(?:and|but)\b", between))
+    cost += 60 * sum(low <= other.start < high for other in others if other is not amount)
+    return cost
+
+
+def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metric | None) -> Found | None:
+    sentence = text.sentence(amount.start)
+    if _UNSURE.search(text.plain, amount.start, min(sentence.end, amount.end + 30)):
+        return None
+    metric, weak = _metric_of(text, amount, metrics, sentence), False
+    if metric is None:
+        small = amount.unit == "percent" or 0 < amount.value <= 1
+        about = _ABOUT_SCORE.search(text.plain, sentence.start, sentence.end)
+        if default is None or not small or not about or not (amount.comparison or _goal(text, amount)):
+            return None
+        metric, weak = default, True
+    value = scaled(amount, metric)
+    if value is None:
+        return None
+    before = _FACT.search(text.plain, sentence.start, amount.start)
+    after = _FACT.search(text.plain, amount.end, sentence.end) and not _goal(text, amount)
+    fact = (before or after) and not amount.comparison
+    if fact:
+        if not _BEAT.search(text.plain, sentence.start):
+            return None
+        amount = _signed(amount, "better")
+    elif not amount.comparison and not weak and not _stated(text, amount, metrics):
+        return None
+    return _with_sign(text, amount, "score", metric, value)
+
+
+def _metric_of(text: Text, amount: Amount, metrics: Sequence[Mention], sentence: Span) -> Metric | None:
+    """The metric that a number is of: the nearest in its sentence."""
+    near = [
+        (away, one.name)
+        for one in metrics
+        if sentence.holds(one.start) and (away := distance(text, Span(one.start, one.end), amount, ())) is not None
+    ]
+    return min(near)[1] if near else None  # type: ignore[return-value]  # names of metrics
+
+
+def _stated(text: Text, amount: Amount, metrics: Sequence[Mention]) -> bool:
+    """Whether metric and number stand so close that nothing else can be meant (`accuracy of 0.9`, `95% accuracy`)."""
+    for one in metrics:
+        gap = text.plain[one.end : amount.start] if one.end <= amount.start else text.plain[amount.end : one.start]
+        if one.end <= amount.start and re.fullmatch(
+            r"(?:\s*[:=]?\s*|\W*(?:of|is|at|to|around|about|approximately|score|value|roughly|"
+            r"should be|must be|has to be)\W*){0,3}",
+            gap,
+        ):
+            return True
+        if amount.end <= one.start and re.fullmatch(r"\s*(?:of\s+|in\s+|the\s+|test\s+|overall\s+)*", gap):
+            return True
+    return _goal(text, amount)
+
+
+def _goal(text: Text, amount: Amount) -> bool:
+    return _GOAL.search(text.plain, text.sentence(amount.start).start, amount.start) is not None
+
+
+def scaled(amount: Amount, metric: Metric) -> float | None:
+    """The number as the metric gives it; None where it cannot be one of its values."""
+    words = vocabulary().metrics[metric]
+    value = amount.value
+    if amount.unit == "percent" or (words.bounded and 1 < value <= 100):
+        value = round(value / 100, 12)
+    return None if words.bounded and value > 1 else value
+
+
+def _with_sign(
+    text: Text, amount: Amount, quantity: Quantity, metric: Metric | None = None, value: float | None = None
+) -> Found:
+    higher = metric is not None and vocabulary().metrics[metric].better == "higher"
+    sign, note = _comparison(amount.comparison, higher)
+    if metric is not None and not higher and sign in (">=", ">") and not amount.upper and not _between(text, amount):
+        sign, note = ("<=" if sign == ">=" else "<"), f"Smaller is better for {metric}."
+    per = _per(text, amount) if quantity == "prediction time" else None
+    return Found(
+        Constraint(
+            quantity=quantity,
+            metric=metric,
+            comparison=sign,
+            value=amount.value if value is None else value,
+            per=per,
+            words=text.quote(*_words(text, amount)),
+        ),
+        amount,
+        note,
+    )
+
+
+def _between(text: Text, amount: Amount) -> bool:
+    return (
+        amount.compared is not None
+        and amount.compared.end > amount.end
+        and "and" in text.plain[amount.end : amount.compared.end]
+    )
+
+
+def _comparison(said: Compared | None, higher: bool) -> tuple[Comparison, str]:
+    match said:
+        case None | "worse":
+            return (">=" if higher else "<="), ""
+        case "better":
+            return (">" if higher else "<"), ""
+        case _:
+            return said, ""
+
+
+def _per(text: Text, amount: Amount) -> Literal["row", "set"]:
+    """For one row, unless the words next to it speak of all."""
+    sentence = text.sentence(amount.start)
+    near = text.plain[max(sentence.start, amount.start - 60) : min(sentence.end, amount.end + 40)]
+    return (
+        "set"
+        if _SET.search(near)
+        and not re.search(r"\bper (?:row|sample|prediction|instance|record)|each|every", near, re.I)
+        else "row"
+    )
+
+
+def _words(text: Text, amount: Amount) -> tuple[int, int]:
+    """The part of the sentence that a constraint was read from: from the clause before it to its end."""
+    sentence = text.sentence(amount.start)
+    start = max(
+        sentence.start,
+        max((m.end() for m in re.finditer(r"[,;:]|\band\b", text.plain[: amount.span.start])), default=0),
+    )
+    after = re.match(
+        r"[\s/]*(?:per|for|on|of)?[\s/]*[\w-]*(?:\s(?:set|split|time))?", text.plain[amount.span.end : sentence.end]
+    )
+    end = amount.span.end + (after.end() if after else 0)
+    while start < end and text.plain[start] in " \n":
+        start += 1
+    return start, end
+
+
+def _signed(amount: Amount, sign: Compared) -> Amount:
+    from dataclasses import replace
+
+    return replace(amount, comparison=sign)
+
+
+def unread(text: Text, numbers: Sequence[Amount], found: Sequence[Found]) -> tuple[str, ...]:
+    """Numbers with a bound or a unit that became no constraint, with the words around them."""
+    left = [one for one in numbers if one.comparison or one.unit]
+    used = {one.amount.start for one in found}
+    return tuple(text.quote(*_words(text, one)) for one in left if one.start not in used)

@@ -1,0 +1,120 @@
+"""Whether a request is one for a model, and one that can be worked on."""
+
+from __future__ import annotations
+
+import re
+
+from palmette.automl.requirements.columns import Columns
+from palmette.automl.requirements.goals import Goal
+from palmette.automl.requirements.model import Refusal, Requirements
+from palmette.automl.requirements.targets import Chosen
+from palmette.automl.requirements.text import Text
+from palmette.errors import nearest
+
+EXAMPLE = "Predict the column 'churn' of customers.csv; ROC AUC at least 0.8, training at most 10 minutes."
+_MODELLING = re.compile(
+    r"\b(?:predict\w*|forecast\w*|classif\w+|categori[sz]\w+|cluster\w*|regress\w*|"
+    r"estimat\w+|detect\w*|recogni[sz]\w*|machine learning|deep learning|neural|automl|"
+    r"train(?:ed|ing)?|models?|identification|sentiment analysis|anomal\w+|segment\w*|"
+    r"target (?:column|variable)|scoring|determin\w+|diagnos\w+|group\b.{3,60}\binto|"
+    r"rank\b)",
+    re.I,
+)
+_OTHER = re.compile(
+    r"\b(?:write|compose|draw|sing|tell|translate|summari[sz]e|paint|cook|book|"
+    r"order|play|"
+    r"invent|rewrite|proofread|explain|print|reveal|show|delete|send)\b[^.!?]{0,60}?"
+    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|"
+    r"novels?|haikus?|limericks?|blog posts?|movies?|pizza|flights?|hotels?|"
+    r"tickets? (?:to|for)|websites?|"
+    r"system prompt|api keys?|passwords?|secrets?|into (?:french|german|spanish|"
+    r"english)|"
+    r"home ?page|speech for)\b",
+    re.I,
+)
+_ASKS = re.compile(
+    r"^\W*(?:hi|hello|dear \w+|please|hey)?\W*(?:what(?:'s| is| are| does| do)|"
+    r"who(?:'s|"
+    r" is| was| are)|when (?:did|is|was)|where (?:is|are)|why\b|how (?:do|does|did|"
+    r"can|to|"
+    r"is|are)\b|explain\b|tell me about|should i\b|can you explain)",
+    re.I,
+)
+_EXPLAIN = re.compile(
+    r"\b(?:what is the difference between|difference between|how does \w+ work|"
+    r"explain (?:to me )?(?:how|what|why)|what (?:is|are) (?:an? )?(?:machine learning|"
+    r"deep learning|neural|gradient|random forest|overfitting)|should i use)\b",
+    re.I,
+)
+_DATA = re.compile(
+    r"\b(?:data ?sets?|data|files?|csv|tables?|uploaded|attached|folder|recordings|"
+    r"spread ?sheet|database|columns?|in this|records|logs|historical)\b",
+    re.I,
+)
+_HOW_TO_GIVE = "Give a file (--data FILE), or name a data set of a public collection."
+
+
+def refusal(text: Text, made: Requirements, columns: Columns, given: bool, goal: Goal) -> Refusal | None:
+    """Why the request is declined; None where it is worked on.
+
+    Args:
+        given: Whether there is data beside the text.
+    """
+    if (found := _irrelevant(text, columns, given, goal)) is not None:
+        return found
+    chosen = goal.chosen
+    if chosen.how == "absent" and chosen.spoken is not None:
+        return _no_target(text, chosen, columns)
+    if not given and not made.dataset.hub and not made.dataset.files and not _DATA.search(text.plain):
+        return Refusal(
+            code="no-data",
+            reason=f"There are no data to learn from: the request names none and no file was given. {_HOW_TO_GIVE}",
+            example=EXAMPLE,
+        )
+    return None
+
+
+def missing_upload(made: Requirements) -> Refusal:
+    """The refusal of a request whose data were to be uploaded, and were not."""
+    named = ", ".join(made.dataset.files)
+    what = f"The request speaks of {named or 'data'}, but no file was given. {_HOW_TO_GIVE}"
+    return Refusal(code="no-data", reason=what, example=EXAMPLE)
+
+
+def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusal | None:
+    plain = text.plain.strip()
+    if not plain:
+        return None if given else _not_a_task("The request is empty.")
+    targeted = bool(columns) and goal.chosen.how in ("said", "values")
+    modelling = _MODELLING.search(plain) is not None or goal.said.strength in ("explicit", "implied")
+    if _EXPLAIN.search(plain) and not targeted:
+        reason = "This is a question about machine learning, and what is made here are models from data."
+        return Refusal(code="question", reason=reason, example=EXAMPLE)
+    if _OTHER.search(plain) and not re.search(r"\bpredict|\bclassif|\bforecast", plain, re.I):
+        return _not_a_task("The request asks for something other than a model.")
+    if modelling or targeted or goal.named:
+        return None
+    if _ASKS.search(plain) or not given:
+        return _not_a_task("The request does not say what is to be predicted, grouped or forecast.")
+    return (
+        None
+        if len(plain.split()) <= 6
+        else _not_a_task("The request says nothing about what is to be made of the data.")
+    )
+
+
+def _not_a_task(reason: str) -> Refusal:
+    return Refusal(code="irrelevant", reason=reason, example=EXAMPLE)
+
+
+def _no_target(text: Text, chosen: Chosen, columns: Columns) -> Refusal:
+    assert chosen.spoken is not None
+    said = text.quote(chosen.spoken.start, chosen.spoken.end)
+    likely = nearest(said, columns)
+    hint = f" Did you mean {likely!r}?" if likely else ""
+    shown = ", ".join(list(columns)[:12]) + (", ..." if len(columns) > 12 else "")
+    return Refusal(
+        code="no-target",
+        reason=f"The data have no column {said!r}.{hint} Their columns are {shown}.",
+        example=f"Predict the column {likely or list(columns)[-1]!r}.",
+    )

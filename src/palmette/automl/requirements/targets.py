@@ -1,0 +1,293 @@
+"""What a request wants to have predicted: the words for it, and the column of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from palmette.automl.requirements.columns import (
+    Columns,
+    Match,
+    by_values,
+    close,
+    exact,
+    named_in,
+    rank,
+    usual,
+    words_in,
+)
+from palmette.automl.requirements.model import Task
+from palmette.automl.requirements.tasks import fitting
+from palmette.automl.requirements.text import Span, Text
+
+_STOP = (
+    r"and (?:then )?(?:predict|classif|estimat|forecast|train|deploy|report|send|give|"
+    r"show|tell|make|let|build|explain)\w*|"
+    r"based|using|given|depending|so that|such that|because|since|as well|as|into|"
+    r"in (?:the|this|that|my|our|a)|on (?:the|this|that|my|our)|from|with|without|"
+    r"which|"
+    r"that|where|when|while|"
+    r"by|via|through|at least|at most|under|within|before|after|and (?:the|we|it|use|"
+    r"explain|give|tell|report|deploy|then|be|make|predict)|"
+    r"but|or not|please|better|well|accurately|correctly|than|for (?:each|every|us|"
+    r"me|new|"
+    r"all|the next)|in (?:each|every|less|under|at)|test|\d+"
+)
+_NP = rf"(?P<np>(?:(?!(?:{_STOP})\b)[A-Za-z0-9_'$%/#&-]+(?:\s+|(?=[.,;:!?)]|$))){{1,9}})"
+_QUOTED = r"[\"'`*\[](?P<quoted>[^\"'`*\]\n]{1,60})[\"'`*\]]"
+_VERB = (
+    r"(?<![\w-])(?:(?:predict|forecast|estimat|classif|determin|infer|guess|anticipat|"
+    r"regress|categori[sz]|recogni[sz]|identif|detect|"
+    r"diagnos|foresee|foretell|calculat|comput|find out|tell|know|assess|"
+    r"approximat)(?:e|"
+    r"es|ed|ing|s|y|ies|ying|ied|ting|t)?"
+    r"|(?:(?<=to )|(?<=\. )|(?<=please )|^)(?:model|score|rate|label|learn|flag|spot|"
+    r"output|assign|route|rank))"
+)
+_COLUMN = r"(?:column|variable|feature|field|attribute|item|label|labels|values?|target)s?"
+_SAYS: tuple[tuple[int, str], ...] = (
+    (
+        0,
+        rf"\b(?:target|label|outcome|response|dependent|"
+        rf"ground truth)(?:\s+{_COLUMN})?\s*(?:is|"
+        rf"=|:|,|named|called|are|should be|"
+        rf"will be)+\s*(?:the\s+)?(?:{_COLUMN}\s+)?(?:{_QUOTED}|"
+        rf"(?P<word>[\w.#$%-]+(?:\s\w+)?))",
+    ),
+    (
+        0,
+        rf"(?:{_QUOTED}|(?P<word>[\w#$%-]+))\s+(?:is|as|being|=)\s+(?:the|our|"
+        rf"my)?\s*(?:target|"
+        rf"label|outcome|dependent|response)\b",
+    ),
+    (
+        0,
+        rf"\b(?:against|with)\s+(?:the\s+)?(?:known\s+|true\s+)?(?:target|"
+        rf"label)(?:\s+{_COLUMN})?\s+(?:{_QUOTED}|{_NP})",
+    ),
+    (
+        0,
+        rf"\b(?:against|compared? (?:with|to))\s+(?:the\s+)?(?:{_QUOTED}|"
+        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|must|should|has|needs|$)))",
+    ),
+    (0, rf"\b(?:target|label|column|variable)\s+(?:{_COLUMN}\s+)?{_QUOTED}"),
+    (0, rf"{_QUOTED}\s+(?:target|label|column|variable|field)\b"),
+    (
+        0,
+        r"\b(?:column|variable|field|attribute)\s+(?:named\s+|"
+        r"called\s+)?(?P<word>(?-i:[A-Za-z]\w*[_A-Z0-9]\w*))\b",
+    ),
+    (0, r"\b(?:last column|target|label),?\s*(?:is )?(?:named|called)\s+(?P<word>[\w.-]+)"),
+    (1, rf"\b{_VERB}\s+(?:the\s+|a\s+|an\s+)?(?:{_COLUMN}\s+(?:of\s+)?)?{_QUOTED}"),
+    (
+        1,
+        rf"\b{_VERB}\s+(?:me\s+|us\s+)?(?:(?:whether|if|how|which|what|who|when|where|"
+        rf"the|an?|"
+        rf"its|their|our|of)\b)?\s*{_NP}",
+    ),
+    (
+        2,
+        rf"\b(?:the|an?|every|each|of|our)\s+{_NP}(?:to be\s+)?(?:predicted|estimated|"
+        rf"forecast(?:ed)?|classified|predictable)\b",
+    ),
+    (2, r"\b(?:is|are)\s+(?P<np>(?:[\w-]+\s+){1,4})predictable\b"),
+    (
+        2,
+        rf"\b(?:prediction|estimation|estimate|forecasts?|classification|regression|"
+        rf"detection|"
+        rf"probability|likelihood|risk|chance)s?\s+(?:model\s+)?(?:of|for|that|"
+        rf"on)\s+(?:the\s+|"
+        rf"an?\s+)?{_NP}",
+    ),
+    (
+        2,
+        r"(?P<np>(?:[\w$%-]+\s+){1,3})(?:prediction|predictor|classifier|regressor|"
+        r"regression|"
+        r"forecast|forecaster|forecasting|estimator|classification|detection|detector|"
+        r"identification|scoring)\b",
+    ),
+    (
+        2,
+        r"\bwhat(?:'s)?\s+(?:will|is|would|are)\s+(?:the\s+)?(?P<np>(?:(?!be\b|"
+        r"is\b)[\w-]+\s*){1,5}?)(?=\s+be\b|\?|\s+(?:of|for)\b)",
+    ),
+    (
+        2,
+        r"\b(?:how|which|who|whose|will|would|does|is|"
+        r"are)\s+(?P<np>(?:[\w'-]+\s+){0,6}[\w'-]+)\s*\?",
+    ),
+    (2, r"\bhow\s+(?:many|much|likely|often|big|high)\s+(?P<np>(?:[\w'-]+\s*){1,8})"),
+    (
+        2,
+        r"\bhow\s+(?P<np>(?:long|expensive|heavy|old|large|far|tall|loud|warm|"
+        r"fast)\s+(?:[\w'-]+\s*){1,8})",
+    ),
+    (
+        2,
+        r"\bwhat\s+(?P<np>(?:[\w-]+\s+){1,3}?)(?=(?:can|should|could|do|does|did|will|"
+        r"would|"
+        r"is|are)\b)",
+    ),
+    (2, r"\bwhether\s+(?P<np>(?:(?!(?:using|based|with)\b)[\w'-]+\s*){1,8})"),
+    (2, r"\b(?:which|who)\s+(?P<np>(?:[\w'-]+\s*){1,8})"),
+    (
+        3,
+        r"\b(?:model|classifier|regressor|predictor|get|gets|for)\s+(?:for\s+|"
+        r"of\s+)?(?:the\s+|an?\s+|its\s+)?(?P<np>(?:(?!(?:in|with|at|under|within|that|"
+        r"which|"
+        r"should|must|and|using|is|has|to)\b)[\w$%-]+\s*){1,4})",
+    ),
+    (3, r"\bby\s+(?P<word>[\w-]+)"),
+)
+_GENERIC = re.compile(
+    r"^(?:the|an?|our|my|this|that|each|every|whole|given|its|their)?\s*(?:it|"
+    r"them|this|"
+    r"that|target|label|labels|class|classes|category|categories|column|variable|"
+    r"outcome|"
+    r"result|results|value|values|correct|right|something|anything|data|dataset|"
+    r"data set|"
+    r"model|models|everything|(?:target|last|label) (?:column|variable|value)s?|"
+    r"response|y|"
+    r"task|file|table|this (?:file|data|table)|dependent|you|me|us|future|"
+    r"respective categories|respective category|future values|observations?|"
+    r"next future sequence|next sequence|good performance|machine learning model|"
+    r"item|items|sequence|group|groups|cluster|clusters|part|parts|best|better|"
+    r"performance|new|machine|binary|tree|simple|whole|one|row|rows|order|reference|"
+    r"example|training|testing|test|use|now|production|free)\s*$",
+    re.I,
+)
+
+
+class Spoken(NamedTuple):
+    """Words for what is to be predicted."""
+
+    words: str
+    start: int
+    end: int
+    sure: int
+    """0: the request says that this is the target; 1: it follows a verb such as predict; 2 and 3: weaker."""
+    quoted: bool
+    yes_or_no: bool = False
+    """Whether the answer is yes or no, as of `who leaves`."""
+
+
+class Chosen(NamedTuple):
+    """The column to predict, or why there is none."""
+
+    column: str = ""
+    how: Literal["said", "values", "usual", "last", "absent", "none"] = "none"
+    spoken: Spoken | None = None
+    others: tuple[str, ...] = ()
+    """Columns that fit as well."""
+
+
+def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
+    """The words for the target, the surest first."""
+    plain = "".join(" " if any(span.holds(at) for span in masked) else char for at, char in enumerate(text.plain))
+    found: dict[tuple[int, int], Spoken] = {}
+    for sure, pattern in _SAYS:
+        for match in re.finditer(pattern, plain, re.I):
+            group = next((name for name in ("quoted", "word", "np") if match.groupdict().get(name)), None)
+            if group is None:
+                continue
+            words = match[group].strip(" ,.;:'\"")
+            start = match.start(group) + len(match[group]) - len(match[group].lstrip(" ,.;:'\""))
+            if words and not (_GENERIC.match(words) and group != "quoted") and (start, start + len(words)) not in found:
+                found[start, start + len(words)] = Spoken(
+                    words, start, start + len(words), sure, group == "quoted", _asks(plain[match.start() : start])
+                )
+    return sorted(found.values(), key=lambda one: (one.sure, one.start))
+
+
+def choose(
+    text: Text, spoken: Sequence[Spoken], columns: Columns, barred: Sequence[str] = (), task: Task | None = None
+) -> Chosen:
+    """The column that the words mean, of those that a task allows; else the usual one or the last, as `how` says."""
+    open_ = {name: hint for name, hint in columns.items() if name not in barred and hint.kind != "constant"}
+    likely = {name: hint for name, hint in open_.items() if hint.kind not in ("identifier", "text", "list")} or open_
+    for one in spoken:
+        if (name := exact(one.words, open_)) is not None:
+            return Chosen(name, "said", one)
+        if columns and _is_name(one) and not _is_value(one.words, columns):
+            best = rank(one.words, likely)
+            return Chosen(best[0].column, "said", one) if best and best[0].score > 0.75 else Chosen("", "absent", one)
+    codes = [name for name in likely if re.search(r"[a-z]_|[a-z][A-Z]", name) and name in _goals(text)]
+    if len(codes) == 1:
+        return Chosen(codes[0], "said", None)
+    able = {name: hint for name, hint in likely.items() if task is None or task in fitting(hint).tasks}
+    chosen = _best(spoken, able or likely)
+    if chosen is not None and not chosen.others:
+        return chosen
+    if (name := by_values(text.plain, likely)) is not None:
+        return Chosen(name, "values", spoken[0] if spoken else None)
+    if chosen is not None:
+        return chosen
+    named = list(dict.fromkeys(name for _, _, name in named_in(text.plain, able or likely)))
+    if len(named) == 1:
+        return Chosen(named[0], "said", None)
+    return _default(spoken, able or likely)
+
+
+def _best(spoken: Sequence[Spoken], columns: Columns) -> Chosen | None:
+    """The column that some words mean, with those that they mean as well."""
+    fits = [(_leaning(rank(one.words, columns), one, columns), one) for one in spoken]
+    best: tuple[float, Chosen] | None = None
+    for options, one in fits:
+        if not options or options[0].score < (0.35 if one.sure < 3 else 0.6):
+            continue
+        strength = options[0].score - 0.12 * one.sure
+        if best is None or strength > best[0] + 1e-9:
+            best = strength, Chosen(options[0].column, "said", one, _rivals(close(options), one))
+    return best[1] if best else None
+
+
+def _is_name(one: Spoken) -> bool:
+    """Whether words can only be the name of a column, as it is written."""
+    return (one.sure == 0 and (one.quoted or re.search(r"[_A-Z0-9]", one.words) is not None)) or (
+        one.sure == 1 and (one.quoted or "_" in one.words)
+    )
+
+
+def _is_value(words: str, columns: Columns) -> bool:
+    return any(words.casefold() == value.casefold() for hint in columns.values() for value in hint.examples)
+
+
+def _goals(text: Text) -> set[str]:
+    """The names in a text that are not told as what to predict from."""
+    told = re.sub(r"\b(?:from|based on|using|given|except|without|with)\b[^.;]*", " ", text.plain, flags=re.I)
+    return set(re.findall(r"\w+", told))
+
+
+def _leaning(options: list[Match], one: Spoken, columns: Columns) -> list[Match]:
+    """The columns in their order; a question for yes or no is rather about one of two values."""
+    if not one.yes_or_no:
+        return options
+    fits = [
+        match if columns[match.column].distinct == 2 else match._replace(score=match.score * 0.6) for match in options
+    ]
+    return sorted(fits, key=lambda match: -match.score)
+
+
+def _rivals(names: Sequence[str], one: Spoken) -> tuple[str, ...]:
+    """Other columns that the words mean as well; the second of `heating and cooling load` among them."""
+    return tuple(name for name in names[1:] if words_in(one.words))
+
+
+def _default(spoken: Sequence[Spoken], columns: Columns) -> Chosen:
+    said = next((one for one in spoken if one.sure < 2), None)
+    if (name := usual(columns)) is not None:
+        return Chosen(name, "usual", said)
+    if columns:
+        return Chosen(list(columns)[-1], "last", said)
+    return Chosen("", "none", said or (spoken[0] if spoken else None))
+
+
+def _asks(before: str) -> bool:
+    return re.search(r"\b(?:who|whether|if|will|would|does|likely|probability|risk)\b", before, re.I) is not None
+
+
+def bare(words: str) -> str:
+    """The name of a target without what stands around it: `category of each paper` is `category`."""
+    words = re.split(r"\s+of\s+(?:the|each|every|an?|all|this|our|my)\b", words)[0]
+    return re.sub(rf"\s+{_COLUMN}$|^(?:the|an?|their|its)\s+", "", words).strip()

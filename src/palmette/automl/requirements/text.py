@@ -1,0 +1,189 @@
+"""A request made plain, so that rules can be short: numbers as digits, typography as ASCII, slips of the pen mended.
+
+Every place in the plain text leads back to the words as they were written, so that evidence is a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from palmette.automl.requirements.spelling import mended
+
+_CHARACTERS = {
+    **dict.fromkeys("‘’‚‛`´", "'"),
+    **dict.fromkeys("“”„‟«»", '"'),
+    **dict.fromkeys("‐‑‒–", "-"),
+    "—": ", ",
+    **dict.fromkeys("\u00a0\u2007\u202f\t", " "),
+    "≥": ">=",
+    "≤": "<=",
+    "⩾": ">=",
+    "⩽": "<=",
+    "µ": "u",
+    "μ": "u",
+    "²": "2",
+    "×": "x",
+    "…": "...",
+    "＜": "<",
+    "＞": ">",
+}
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_NUMBERS = {word: number for number, word in enumerate(_ONES.split(), 1)} | {"zero": 0}
+_TENS = {
+    word: 10 * number
+    for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+}
+_PARTS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
+_POWERS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "mio": 1e6, "billion": 1e9}
+_UNIT = r"(?:hour|minute|second|day|week|month|millisecond|percent|m?s|h|min|year)s?\b"
+_SMALL = rf"(?:{'|'.join([*_NUMBERS, *_TENS])})"
+
+
+def _words(match: re.Match[str]) -> str:
+    parts = re.split(r"[\s-]+", match[0].casefold())
+    return f"{sum(_NUMBERS.get(part, _TENS.get(part, 0)) for part in parts)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.12g}" if value < 1e15 else f"{value:.0f}"
+
+
+def _power(match: re.Match[str]) -> str:
+    return _number(float(match[1]) * _POWERS[match[2].casefold()])
+
+
+def _part(match: re.Match[str]) -> str:
+    whole = float(match["whole"]) if match["whole"] else 0
+    return f"{_number(round(whole + _PARTS[match['part'].casefold()], 6))} {match['unit']}"
+
+
+def _share(match: re.Match[str]) -> str:
+    some, all_ = float(match[1]), float(match[2])
+    return f"{_number(100 * some / all_)} percent of" if 0 < some < all_ <= 100 else match[0]
+
+
+_STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?<=\d),(?=\d{3}(?:\D|$))", ""),
+    (r"\n(?=[ ]*[a-z(])", " "),
+    (
+        rf"\b(?:{'|'.join(_TENS)})[\s-]+(?:{_ONES.replace(' ', '|')})\b|"
+        rf"\b{_SMALL}\b(?=\W|$)",
+        _words,
+    ),
+    (r"\b(?:an?\s+)?(?:1\s+)?dozen\b", "12"),
+    (r"\b(?:a|an)\s+(?=(?:hundred|thousand|million|billion)\b)", "1 "),
+    (r"\b(\d+(?:\.\d+)?)\s*(hundred|thousand|million|mio|billion)\b", _power),
+    (rf"\b(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b(?P<whole>(?!))?", "0"),
+    (
+        rf"\b(?:(?P<whole>\d+)\s+and\s+)?(?:an?\s+)?(?P<part>{'|'.join(_PARTS)})(?:\s+of)?(?:\s+an?)?\s+(?P<unit>{_UNIT})",
+        _part,
+    ),
+    (r"\ban?\s+(?=(?:hour|minute|millisecond|ms)\b)", "1 "),
+    (
+        r"(?<=\bunder )a\s+(?=second\b)|(?<=\bthan )a\s+(?=second\b)|"
+        r"(?<=\bwithin )a\s+(?=second\b)|(?<=\bmost )a\s+(?=second\b)",
+        "1 ",
+    ),
+    (r"\b(\d+)\s+(?:out of|(?:of|in) every)\s+(\d+)\b(?=\s+[a-z])", _share),
+    (r"\s*(?:%|\bper\s?cent\b|\bpercent\b|\bpct\b)", " percent"),
+    (r"\s*\bpercentage points?\b", " percent"),
+    (
+        r"\b(\d+(?:\.\d+)?)\s?([kKmMbB])(?=\s?(?:parameters?|params?|weights)\b)",
+        lambda m: _number(float(m[1]) * {"k": 1e3, "m": 1e6, "b": 1e9}[m[2].casefold()]),
+    ),
+)
+_END = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bapprox)(?<!\bvs)(?<!\bmax)(?<!\bmin)(?<!\betc)"
+    r"(?<!\bcf)"
+    r"(?<!\bDr)(?<!\bMr)"
+    r"[.!?]+(?=[\s\"')]|$)|\n+",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of the plain text."""
+
+    start: int
+    end: int
+
+    def holds(self, place: int) -> bool:
+        return self.start <= place < self.end
+
+
+class Text:
+    """A request: as written, and plain."""
+
+    def __init__(self, written: str) -> None:
+        self.written = written
+        self._plain = list(written)
+        self._from = list(range(len(written)))
+        self._to = [place + 1 for place in self._from]
+        self._characters()
+        self._halves()
+        for pattern, by in _STEPS:
+            self._replace(pattern, by)
+        self._replace(r"[A-Za-z]{5,}", lambda match: mended(match[0]))
+
+    @cached_property
+    def plain(self) -> str:
+        return "".join(self._plain)
+
+    def quote(self, start: int, end: int) -> str:
+        """The words as written at a place of the plain text, as one line."""
+        if end <= start:
+            return ""
+        return self.written[self._from[start] : self._to[end - 1]].strip()
+
+    @cached_property
+    def sentences(self) -> tuple[Span, ...]:
+        spans, start = [], 0
+        for match in _END.finditer(self.plain):
+            spans.append(Span(start, match.end()))
+            start = match.end()
+        spans.append(Span(start, len(self.plain)))
+        return tuple(span for span in spans if self.plain[span.start : span.end].strip(" .!?\n"))
+
+    def sentence(self, place: int) -> Span:
+        """The sentence around a place."""
+        return next((span for span in self.sentences if span.holds(place)), Span(0, len(self.plain)))
+
+    def _characters(self) -> None:
+        for place in reversed(range(len(self._plain))):
+            if (by := _CHARACTERS.get(self._plain[place])) is not None:
+                self._set(place, place + 1, by)
+
+    def _halves(self) -> None:
+        """`an hour and a half` as a number."""
+        self._replace(
+            r"\b(?:an?|one|(?P<n>\d+))\s+(?P<unit>hour|minute|"
+            r"second)s?\s+and\s+a\s+(?P<part>half|"
+            r"quarter)\b",
+            lambda m: f"{_number(float(m['n'] or 1) + _PARTS[m['part'].casefold()])} {m['unit']}s",
+        )
+
+    def _replace(self, pattern: str, by: str | Callable[[re.Match[str]], str]) -> None:
+        plain = "".join(self._plain)
+        for match in reversed(list(re.finditer(pattern, plain, re.IGNORECASE))):
+            new = by if isinstance(by, str) else by(match)
+            if new != match[0]:
+                self._set(match.start(), match.end(), new)
+
+    def _set(self, start: int, end: int, new: str) -> None:
+        first = self._from[start] if start < len(self._from) else len(self.written)
+        last = self._to[end - 1] if end > start else first
+        self._plain[start:end] = list(new)
+        self._from[start:end] = [first] * len(new)
+        self._to[start:end] = [last] * len(new)
+
+
+def words_of(plain: str) -> Iterator[re.Match[str]]:
+    """The words of a plain text."""
+    return re.finditer(r"[A-Za-z0-9_#]+(?:'[a-z]+)?", plain)

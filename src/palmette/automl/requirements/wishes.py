@@ -1,0 +1,232 @@
+"""What a request says beside task, target and numbers: files, hubs, splits, lengths, devices, things to deliver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from palmette.automl.requirements.columns import Columns, exact, named_in
+from palmette.automl.requirements.model import (
+    DeliverableWish,
+    Excluded,
+    PreferenceWish,
+    Sequence,
+)
+from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.vocabulary import Mention, mentions, vocabulary
+
+_COMPONENTS = {
+    "input_length": r"\binput\w*?_?(?:seq\w*)?_?len(?:gth)?\s*[=:]\s*(\d+)",
+    "input_dim": r"\binput\w*?_?dim(?:ension)?s?\s*[=:]\s*(\d+)",
+    "horizon": r"\b(?:pred\w*?|output|target)_?(?:seq\w*)?_?len(?:gth)?\s*[=:]\s*(\d+)|"
+    r"\bhorizon\s*(?:of|=|:|is)?\s*(\d+)",
+    "output_dim": r"\b(?:pred\w*?|output|target)_?dim(?:ension)?s?\s*[=:]\s*(\d+)",
+}
+_UNIT = r"(?P<unit>step|point|value|observation|hour|day|week|month|quarter|year|minute)s?"
+_AHEAD = (
+    rf"\bnext (\d+) {_UNIT}",
+    rf"\b(\d+)[ -]{_UNIT}[ -](?:ahead|in advance|into the future)",
+    rf"\b(?:coming|following|upcoming) (\d+) {_UNIT}",
+    rf"\bfor (\d+) {_UNIT} (?:ahead|into)",
+    rf"\bhorizon (?:of|is|=)? ?(\d+) {_UNIT}",
+    rf"\bforecast (?:of |for )?(\d+) {_UNIT}",
+)
+_BACK = (
+    rf"\b(?:past|last|previous|preceding) (\d+) {_UNIT}",
+    rf"\b(?:look-?back|history|context|window)(?: window| length)? (?:of|is|"
+    rf"=)? ?(\d+)(?: {_UNIT})?",
+)
+_BARRED = re.compile(
+    r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|"
+    r"please not|not) (?:to )?(?:use|consider|include|look at|rely on|touch|take)|"
+    r"(?:uses?|using) (?:neither|no)|without(?: using)?|"
+    r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
+    r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
+    r"other than|"
+    r"but not)\b",
+    re.I,
+)
+_TELLS = re.compile(
+    r"['\"`]?[^.;]{0,30}\b(?:gives? (?:it|the (?:target|answer|label)|this|"
+    r"everything) away|leaks?|(?:drop|exclude|ignore|remove) it|(?:must|may|should|"
+    r"can) ?not be used|"
+    r"(?:is|are) (?:not allowed|forbidden|off limits|a leak|cheating|"
+    r"only known (?:afterwards|later|after)))",
+    re.I,
+)
+_HINT = re.compile(
+    r"\b(?:missing|imbalanced?|unbalanced|outliers?|noisy|duplicat\w+|coded as|"
+    r"means that|"
+    r"correlated|seasonal\w*|leak\w*|several times|more than once|skewed|rare|"
+    r"important to know|note that|please note|known to|units? (?:is|are)|measured in|"
+    r"recorded|labelled by|not reliable|unreliable|per (?:customer|patient|"
+    r"user) there)\b",
+    re.I,
+)
+_PREPARE = re.compile(
+    r"\b(?:pre-?process\w*|normali[sz]\w+|standardi[sz]\w+|scal(?:e|"
+    r"ing) (?:the )?(?:features|data|columns)|one-?hot\w*|imput\w+|"
+    r"fill (?:in )?missing|"
+    r"remove (?:outliers|duplicates)|drop (?:rows|duplicates)|"
+    r"encod(?:e|ing)|pca|reduce (?:the )?dimension\w*|tokeni[sz]\w+|lemmati[sz]\w+|"
+    r"resiz\w+|over-?sampl\w+|under-?sampl\w+|smote|log-?transform\w*)\b",
+    re.I,
+)
+_IS_MADE = re.compile(r"trained model|param|code|script", re.I)
+"""What a request may speak of without wanting it handed over."""
+_HAND_OVER = re.compile(
+    r"\b(?:provide|deliver|give|return|hand|export|send|save|output|produce|supply|"
+    r"include|want|need|show)\w*\b",
+    re.I,
+)
+
+
+def sequence(text: Text, forecasting: bool) -> tuple[Sequence | None, list[Span]]:
+    """The lengths of a forecast, and where their numbers stand."""
+    found: dict[str, int] = {}
+    used, unit = [], ""
+    for field, pattern in _COMPONENTS.items():
+        if (match := re.search(pattern, text.plain, re.I)) is not None:
+            found[field] = int(next(filter(None, match.groups())))
+            used.append(Span(match.start(), match.end()))
+    for field, patterns in (("horizon", _AHEAD), ("input_length", _BACK)):
+        for pattern in patterns if forecasting and field not in found else ():
+            if (match := re.search(pattern, text.plain, re.I)) is not None:
+                found[field] = int(match[1])
+                used.append(Span(match.start(), match.end()))
+                unit = unit or (
+                    ""
+                    if (match["unit"] or "step") in ("step", "point", "value", "observation")
+                    else match["unit"].casefold()
+                )
+                break
+    return (Sequence(**found, unit=unit) if found else None), used
+
+
+def excluded(text: Text, columns: Columns) -> tuple[Excluded, ...]:
+    """Columns that must not be used: known ones, or such as are called a column."""
+    found: dict[str, Excluded] = {}
+    for match in _BARRED.finditer(text.plain):
+        sentence = text.sentence(match.start())
+        rest = text.plain[match.end() : sentence.end]
+        stop = re.search(
+            r"[;:]|\b(?:but|because|since|as they|they|it|and (?:use|predict|train|is|"
+            r"the model|"
+            r"then)|which|that)\b",
+            rest,
+        )
+        clause = rest[: stop.start()] if stop else rest
+        names = [name for _, _, name in named_in(clause, columns)]
+        called = re.match(
+            r"\s*(?:the )?(?:columns?|features?|variables?|fields?)?\s*['\"`]([\w .-]+)['\"`]|"
+            r"\s*the (\w+) (?:column|feature|variable|field)\b",
+            clause,
+            re.I,
+        )
+        if not columns and called:
+            names = [called[1] or called[2]]
+        for name in names:
+            found.setdefault(
+                name, Excluded(column=name, words=text.quote(match.start(), match.end() + len(clause.rstrip())))
+            )
+    for start, end, name in named_in(text.plain, columns):
+        if _TELLS.match(text.plain, end):
+            found.setdefault(name, Excluded(column=name, words=text.quote(start, text.sentence(start).end)))
+    return tuple(found[name] for name in (columns or found) if name in found)
+
+
+def features(text: Text, columns: Columns) -> tuple[str, ...]:
+    """What the prediction may rest on, where the request lists it."""
+    plain = text.plain
+    for pattern in (
+        r"\b(?:based on|using|from|given|by)\b[^.;()]{0,80}\((?P<list>[^()]*,[^()]*)\)",
+        r"\bgiven [^.;()]{0,40}\((?P<list>[^()]+ and [^()]+)\)",
+        r"\b(?:features?|columns?|variables?|attributes?|factors?|information|inputs?|"
+        r"measurements?) (?:like|such as|including|are|namely|"
+        r":)\s*(?P<list>[^.;:()]+?,[^.;:()]*?)(?= from\b| in the\b|[.;]|$)",
+        r"\b(?:based on|from|given|using|"
+        r"by)\s+(?:the\s+)?(?P<list>[\w $#%-]+(?:,[\w $#%-]+)*(?:,? and [\w $#%-]+))(?=[.;,]|$)",
+        r"\b(?:based on|from|given|using)\s+(?:the\s+)?(?P<list>[\w $#%-]+)(?=[.;,]|$)",
+    ):
+        for match in re.finditer(pattern, plain, re.I):
+            items = [text.quote(*place).strip(" ,.") for place in _items(match["list"], match.start("list"))]
+            items = [re.sub(r"^(?:the|their|its|an?)\s+", "", item) for item in items]
+            known = [name for item in items if (name := exact(item, columns))]
+            if columns and not known:
+                continue
+            if len(items) >= 2 or known:
+                return tuple(known or items)
+    return ()
+
+
+def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
+    """Where the items of a list stand, which begins at `start`."""
+    begin = 0
+    for separator in re.finditer(r",?\s*\b(?:and|or)\b|,|$", listed):
+        if listed[begin : separator.start()].strip(" ,."):
+            yield start + begin, start + separator.start()
+        begin = separator.end()
+
+
+def preferences(text: Text, masked: Iterable[Span]) -> tuple[PreferenceWish, ...]:
+    """What matters more than usual."""
+    plain = _masked(text.plain, masked)
+    found: dict[str, PreferenceWish] = {}
+    for sentence in text.sentences:
+        said = plain[sentence.start : sentence.end]
+        for one in mentions(said, vocabulary().preferences):
+            if not _negated(said, one.start):
+                quote = text.quote(sentence.start + one.start, sentence.start + one.end)
+                found.setdefault(one.name, PreferenceWish(name=one.name, words=quote))  # type: ignore[arg-type]  # a preference
+    return tuple(found.values())
+
+
+def deliverables(text: Text) -> tuple[DeliverableWish, ...]:
+    """What is to be handed over."""
+    plain, found = text.plain, dict[str, DeliverableWish]()
+    for one in mentions(plain, vocabulary().deliverables):
+        sentence = text.sentence(one.start)
+        if _negated(plain, one.start) or (
+            _IS_MADE.search(plain[one.start : one.end]) and not _HAND_OVER.search(plain, sentence.start, one.start)
+        ):
+            continue
+        found.setdefault(one.name, DeliverableWish(name=one.name, words=text.quote(one.start, one.end)))  # type: ignore[arg-type]  # a deliverable
+    if "submission" in found:
+        found.pop("predictions", None)
+    return tuple(found.values())
+
+
+def listed(text: Text, table: Mapping[str, tuple[str, ...]]) -> list[Mention]:
+    """Mentions of a closed list, each name once."""
+    first: dict[str, Mention] = {}
+    for one in mentions(text.plain, table):
+        if not _negated(text.plain, one.start):
+            first.setdefault(one.name, one)
+    return list(first.values())
+
+
+def sentences_with(text: Text, what: str) -> tuple[str, ...]:
+    """Sentences that say something about preparation, augmentation or the data, as written."""
+    pattern = {"preprocessing": _PREPARE, "hints": _HINT, "augmentation": re.compile(r"\baugment\w*", re.I)}[what]
+    return tuple(text.quote(s.start, s.end) for s in text.sentences if pattern.search(text.plain, s.start, s.end))
+
+
+def _masked(plain: str, masked: Iterable[Span]) -> str:
+    for span in masked:
+        plain = plain[: span.start] + " " * (span.end - span.start) + plain[span.end :]
+    return plain
+
+
+def _negated(plain: str, place: int) -> bool:
+    return (
+        re.search(
+            r"(?:\b(?:no|not|without|never)|n't)\s+(?:need\s+|want\s+|an?\s+|any\s+|the\s+|"
+            r"be\s+|"
+            r"to be\s+|necessarily\s+){0,3}$|\b(?:avoid|nothing|"
+            r"anything) [^.,;]{0,25}\b(?:needs?|"
+            r"requires?|on)\s+(?:an?\s+|the\s+)?$",
+            plain[max(0, place - 40) : place],
+            re.I,
+        )
+        is not None
+    )

@@ -1,0 +1,149 @@
+"""Requests in plain words, read by the rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from request_cases import differences, flat, load, read, tables
+
+from palmette.automl.requirements import read_request
+from palmette.automl.requirements.quantities import amounts
+from palmette.automl.requirements.text import Text
+from palmette.automl.requirements.vocabulary import algorithm_mentions, metric_mentions, vocabulary
+
+PHRASES: dict[str, Any] = load("phrases")
+ALL = [(name, case) for name in ("paper", "unseen", "fresh") for case in load(name)]
+
+
+def pairs(kind: str) -> list[tuple[str, str]]:
+    return [(result, phrase) for result, phrases in PHRASES[kind].items() for phrase in phrases]
+
+
+def title(value: Any) -> str:
+    return value if isinstance(value, str) else (value.get("name") or value["text"])[:60].replace("\n", " ")
+
+
+@pytest.mark.parametrize(("source", "case"), ALL, ids=title)
+def test_a_request_is_read_as_a_person_reads_it(source: str, case: Mapping[str, Any]) -> None:
+    assert not differences(case)
+
+
+def test_all_instructions_of_the_paper_are_there() -> None:
+    assert len(load("paper")) == 28
+
+
+QUOTED = ("features", "files", "unread", "hints", "preprocessing", "augmentation")
+
+
+def words_in(value: Any) -> Iterator[str]:
+    """Every text that claims to be a quotation of the request."""
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            inner = getattr(value, name)
+            if name in ("words", "description", "target") and isinstance(inner, str):
+                yield inner
+            elif name in QUOTED:
+                yield from inner
+            elif name == "evidence":
+                yield from inner.values()
+            else:
+                yield from words_in(inner)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from words_in(one)
+
+
+@pytest.mark.parametrize(("source", "case"), [one for one in ALL if "columns" not in one[1]], ids=title)
+def test_everything_that_was_understood_quotes_the_request(source: str, case: Mapping[str, Any]) -> None:
+    assert all(words in case["text"] for words in words_in(read(case).requirements))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(max_size=200) | st.lists(st.sampled_from(PHRASES["words"]), max_size=30).map(" ".join),
+    st.sampled_from([None, *tables()]),
+)
+def test_no_text_breaks_the_rules(text: str, table: str | None) -> None:
+    columns = tables().get(table or "")
+    reading = read_request(text, columns)
+    made = reading.requirements
+    assert made.text == text
+    assert not columns or made.dataset.target_column in {"", *columns}
+    assert reading.question is None or reading.refusal is None
+    assert all(words in text for words in words_in(made))
+
+
+@pytest.mark.parametrize(("sign", "phrase"), pairs("comparisons"))
+def test_comparisons(phrase: str, sign: str) -> None:
+    text = f"Predict Churn in data.csv; the accuracy should be {phrase.format(n=0.9)}."
+    assert flat(read_request(text, tables()["churners"]))["constraints"] == [f"accuracy {sign} 0.9"]
+
+
+@pytest.mark.parametrize(("words", "unit", "value"), PHRASES["numbers"])
+def test_numbers_with_units(words: str, unit: str, value: float) -> None:
+    text = Text(f"It takes {words} at the end.")
+    (amount,) = amounts(text, [])
+    assert (amount.unit, amount.value) == (unit, pytest.approx(value))
+    assert text.quote(amount.start, amount.end) in text.written
+
+
+@pytest.mark.parametrize("text", PHRASES["bind nothing"])
+def test_numbers_that_bind_nothing(text: str) -> None:
+    assert not read_request(text, tables()["churners"]).requirements.problem.constraints
+
+
+@pytest.mark.parametrize(("mood", "words"), pairs("moods"))
+def test_moods(words: str, mood: str) -> None:
+    made = read_request(f"Predict Churn. {words}.", tables()["churners"]).requirements
+    assert {one.name: one.mood for one in made.model.algorithms}["lightgbm"] == mood
+
+
+def test_every_phrase_of_the_vocabulary_is_found_by_its_own_name() -> None:
+    """Names as they are written in code: they must lead to themselves."""
+    for name in vocabulary().metrics:
+        assert [one.name for one in metric_mentions(f"the metric is {name} score.")] == [name]
+    for name in vocabulary().algorithms:
+        found = [one.name for one in algorithm_mentions(f"use {name}.")]
+        assert found in ([name], []), (name, found)
+
+
+def test_a_question_is_answered_by_what_was_said() -> None:
+    columns = tables()["energy"]
+    first = read_request("Predict heating and cooling load.", columns)
+    assert first.question and first.question.options == ("heating_load", "cooling_load")
+    said = read_request("Predict heating and cooling load.", columns, answers={first.question.about: "cooling_load"})
+    assert (said.question, said.requirements.dataset.target_column) == (None, "cooling_load")
+
+
+def test_what_was_supposed_is_said() -> None:
+    made = read_request("", tables()["anonymous"]).requirements
+    supposed = {one.field: one.value for one in made.assumptions}
+    assert supposed == {"dataset.target_column": "y", "problem.task": "regression"}
+    made = read_request("Predict y, RMSE of at least 0.5", tables()["anonymous"]).requirements
+    assert flat(read_request(made.text, tables()["anonymous"]))["constraints"] == ["rmse <= 0.5"]
+    assert any("Smaller is better" in one.why for one in made.assumptions)
+
+
+def test_numbers_that_nobody_could_place_are_shown() -> None:
+    made = read_request("Predict Churn, at most 7 leaves of a kind.", tables()["churners"]).requirements
+    assert made.unread == ("at most 7 leaves",)
+
+
+def test_long_texts_are_read_in_time() -> None:
+    text = "Predict Churn with at least 0.8 accuracy, not with XGBoost. " * 330
+    reading = read_request(text + "x" * 30_000, tables()["churners"])
+    assert len(reading.requirements.problem.constraints) == 1
+
+
+def test_every_refusal_gives_an_example_that_is_accepted() -> None:
+    for case in (case for _, case in ALL if case["expect"].get("declined")):
+        refusal = read(case).refusal
+        assert refusal and refusal.reason.endswith((".", "...")) and not re.search(r"\s{2}", refusal.reason)
+        again = read_request(refusal.example, tables().get(case.get("columns", "")), ["customers.csv"])
+        assert again.refusal is None or ("columns" in case and refusal.code != "no-target")
