@@ -158,10 +158,10 @@ def test_data_that_changed_is_not_taken_for_what_was_read(tmp_path: Path) -> Non
     path = tmp_path / "a.csv"
     table().to_csv(path, index=False)
     dataset = load([path]).dataset
-    assert reload(dataset, [path]).dataset == dataset
+    assert reload(dataset).dataset == dataset
     path.write_text(path.read_text("utf-8") + "more\n", "utf-8")
     with pytest.raises(UserError) as caught:
-        reload(dataset, [path])
+        reload(dataset)
     assert caught.value.code == "data-changed"
 
 

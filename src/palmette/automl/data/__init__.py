@@ -4,15 +4,29 @@ The artefacts are here; what works on tables is imported where it is used: `data
 """
 
 from palmette.automl.data.artefacts import (
+    Aim,
     Column,
     DataFile,
     Dataset,
     Dialect,
     HoldOut,
     Kind,
+    Places,
     Reading,
     Repair,
     TableError,
 )
 
-__all__ = ["Column", "DataFile", "Dataset", "Dialect", "HoldOut", "Kind", "Reading", "Repair", "TableError"]
+__all__ = [
+    "Aim",
+    "Column",
+    "DataFile",
+    "Dataset",
+    "Dialect",
+    "HoldOut",
+    "Kind",
+    "Places",
+    "Reading",
+    "Repair",
+    "TableError",
+]

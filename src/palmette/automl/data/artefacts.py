@@ -101,6 +101,10 @@ class Column(Model):
 class Dataset(Model):
     """The data of a run, as read."""
 
+    places: tuple[str, ...]
+    """Where it was read from, as named."""
+    table: str = ""
+    """The one that was chosen, where there were several."""
     files: tuple[DataFile, ...]
     columns: tuple[Column, ...]
     rows: int
@@ -137,6 +141,30 @@ class HoldOut(Model):
     """Of the positions of the hold-out."""
     reasons: tuple[str, ...]
     """How and why, in sentences."""
+
+
+class Places(Model):
+    """Where the data are that a request names."""
+
+    named: tuple[str, ...]
+    """Paths of files and folders, or names of sets such as `sklearn:iris`."""
+    table: str = ""
+    """Which sheet, table or file of an archive is meant, where there are several."""
+    target: str = ""
+    """The column to predict, where it is known already."""
+
+
+class Aim(Model):
+    """What is to be predicted, and how the rows are to be cut for it."""
+
+    target: str = ""
+    """Empty for clustering."""
+    task: Literal["classification", "regression", "clustering", "forecasting"]
+    group: str = ""
+    """A column whose equal values stay on one side of the cut; empty to let the data decide."""
+    time: str = ""
+    """The column of times whose latest are the hold-out; empty for a cut by chance."""
+    seed: int = 0
 
 
 @dataclass

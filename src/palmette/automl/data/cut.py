@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.data.artefacts import HoldOut, Kind, Strategy
+from palmette.automl.data.artefacts import Aim, HoldOut, Kind, Strategy
 from palmette.automl.data.entities import entity_of
+from palmette.automl.data.load import Loaded
 from palmette.automl.data.targets import require_target
 
 SHARE = 0.2
@@ -87,9 +88,15 @@ def cut(
     return cutter.by_time(time) if time else cutter.by_hash(labels)
 
 
-def again(split: Split, other: Split) -> bool:
-    """Whether two cuts are the same."""
-    return split.told.digest == other.told.digest and split.told.rows == other.told.rows
+def cut_for(loaded: Loaded, aim: Aim) -> Split:
+    """The hold-out of a data set for an aim: recomputed from files and seed whenever it is needed.
+
+    Raises:
+        UserError: as `cut`.
+    """
+    kinds = {column.name: column.kind for column in loaded.dataset.columns}
+    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test)
+    return cut(loaded.table, aim.target, aim.task, kinds, aim.seed, wishes)
 
 
 @dataclass(frozen=True)

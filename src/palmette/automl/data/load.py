@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -65,7 +65,7 @@ def load(places: Sequence[Place], table: str = "") -> Loaded:
     return _load(tuple(str(place) for place in places), table)
 
 
-def reload(dataset: Dataset, places: Sequence[Place], table: str = "") -> Loaded:
+def reload(dataset: Dataset) -> Loaded:
     """The same data again, from its files.
 
     Raises:
@@ -76,7 +76,7 @@ def reload(dataset: Dataset, places: Sequence[Place], table: str = "") -> Loaded
         if file.format != "hub" and (not path.is_file() or digest(path) != file.sha256):
             message = f"{file.path!r} is not the file that was read before: its content has changed, or it is gone."
             raise UserError(message, "Put it back, or start a new run.", code="data-changed")
-    return _cached(tuple(str(place) for place in places), table, tuple(file.sha256 for file in dataset.files))
+    return _cached(dataset.places, dataset.table, tuple(file.sha256 for file in dataset.files))
 
 
 @lru_cache(maxsize=2)
@@ -99,7 +99,8 @@ def _load(places: tuple[str, ...], table: str) -> Loaded:
         else:
             raws += _tables(Path(place), notes)
     roles = assign(_chosen(raws, table), named=single and len(raws) == len(places))
-    return _assembled(roles, notes, targets)
+    loaded = _assembled(roles, notes, targets)
+    return replace(loaded, dataset=loaded.dataset.model_copy(update={"places": places, "table": table}))
 
 
 def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
@@ -160,6 +161,7 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     renaming = dict(zip(sources, names, strict=True))
     lacking = [name for raw in roles.predict[:1] for name in names if name not in good_names(raw.names)[0]]
     dataset = Dataset(
+        places=(),
         files=_files(roles),
         columns=tuple(columns),
         rows=rows,

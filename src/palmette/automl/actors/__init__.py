@@ -1,0 +1,1 @@
+"""The actors of the AutoML environment, a folder each."""

@@ -1,0 +1,1 @@
+"""Finds the data that a request names, and reads them."""
