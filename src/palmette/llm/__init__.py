@@ -2,7 +2,8 @@
 
 Reading order: `messages` (what goes to a model and comes back), `answers` (text into a typed answer), `prompt` and
 `brief` (what a model is shown), `answerer` (asking, within the budget), `agent` (a task that a model or the built-in
-rules answer), `models` (which model in which role), and where replies come from: `providers`, `relay`, `cassette`.
+rules answer), `models` (which model in which role), and where replies come from: `api`, `relay`,
+`cassette`. Beside them: `telemetry`, a run as spans.
 """
 
 from palmette.llm.agent import Agent
