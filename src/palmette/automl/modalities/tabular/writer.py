@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -98,6 +99,7 @@ def _templates(blueprint: Blueprint) -> Iterator[str]:
             yield name
 
 
+@functools.cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

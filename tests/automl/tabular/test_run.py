@@ -1,0 +1,179 @@
+"""Projects that run: they train, predict, serve and refuse, in the sandbox, without palmette."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from small_projects import Trained, guests
+
+from palmette.automl.measure import METRICS
+from palmette.sandbox import Sandbox
+
+TASKS = ("binary", "multiclass", "regression")
+Train = Callable[[str], Trained]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_training_leaves_candidates_that_hold(trained: Train, task: str) -> None:
+    one = trained(task)
+    blueprint = one.project.blueprint
+    assert not one.found.violations
+    assert {trial.status for trial in one.found.trials} <= {"finished", "stopped"}
+    assert {trial.algorithm for trial in one.found.trials} == {"dummy", "linear", *blueprint.algorithms}
+    judge, metric = one.project.judge, METRICS[blueprint.metric]
+    dummy = next(candidate for candidate in one.found.candidates if candidate.name == "dummy")
+    assert metric.error(one.chosen.score) < 0.6 * metric.error(judge.score(dummy.outputs))
+    assert {member.algorithm for member in one.chosen.members} <= set(blueprint.algorithms)
+
+
+@pytest.mark.parametrize("task", ["multiclass", "regression"])
+def test_the_chosen_members_repeat_their_score(trained: Train, task: str) -> None:
+    """Early stopping, random trees and all: the rounds are written down."""
+    one = trained(task)
+    again = one.project.found(one.project.train("again", "--members", "model/members.json"))
+    assert [candidate.name for candidate in again.candidates] == [member.name for member in one.chosen.members]
+    np.testing.assert_array_equal(one.chosen.outputs(again.candidates), one.chosen.outputs(one.found.candidates))
+    score = one.project.judge.score(one.chosen.outputs(again.candidates), one.chosen.class_weights)
+    assert score == one.chosen.score
+
+
+def test_a_search_with_time_enough_is_the_same_again(trained: Train) -> None:
+    one = trained("binary")
+    again = one.project.found(one.project.train("twice"))
+    assert [(trial.name, trial.settings, trial.score) for trial in again.trials] == [
+        (trial.name, trial.settings, trial.score) for trial in one.found.trials
+    ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_predictions_of_new_rows(trained: Train, task: str) -> None:
+    one, fresh = trained(task), guests(task, rows=300, seed=1)
+    fresh.drop(columns="target").to_csv(one.project.folder / "new.csv", index=False)
+    done = one.project.run("predict.py", "--model", "model", "--input", "new.csv", "--output", "said.csv")
+    assert done.ok, done.stderr
+    said = pd.read_csv(one.project.folder / "said.csv", dtype={"prediction": str} if task != "regression" else None)
+    if task == "regression":
+        error = np.sqrt(np.mean((np.log1p(said["prediction"]) - np.log1p(fresh["target"])) ** 2))
+        assert error < 0.45, "in the unit of the target"
+        assert said["prediction"].between(0.1, 80.0).all()
+        return
+    classes = one.project.blueprint.classes
+    chances = said[[f"probability_{name}" for name in classes]].to_numpy()
+    decided = np.array(classes)[(chances * np.array(one.chosen.class_weights or 1.0)).argmax(axis=1)]
+    assert list(decided) == list(said["prediction"])
+    assert (said["prediction"] == fresh["target"]).mean() > 0.7
+
+
+PROBE = """
+import pandas as pd, contract, predict, preprocess, sys
+rows = preprocess.read("train.csv")
+contract.check_rows(rows)
+assert [type(value).__name__ for value in rows.iloc[0]] == ["float64", "bool", "Timestamp", "str", "str", "str"]
+whole = preprocess.features(rows)
+contract.check_features(whole)
+some = rows.sample(40, random_state=0)
+pd.testing.assert_frame_equal(preprocess.features(some), whole.loc[some.index])
+assert not [name for name in sys.modules if name.startswith("palmette")]
+
+raw = pd.read_csv("train.csv", dtype=str, keep_default_na=False).head()
+changes = {
+    "City": None, "Age (years)": "old", "joined": "31.31.2024", "member?": "perhaps", "target": "",
+}
+for name, value in changes.items():
+    (raw.drop(columns=name) if value is None else raw.assign(**{name: value})).to_csv("bad.csv", index=False)
+    sys.argv = ["predict.py", "--input", "bad.csv", "--output", f"of {name}.csv"]
+    try:
+        predict.main()
+    except contract.ContractError as error:
+        print(error)
+"""
+REFUSED = [
+    "rows: column 'City' is missing",
+    "rows: column 'Age (years)' is 'old' in row 0: no number",
+    "rows: column 'joined' is '31.31.2024' in row 0: no date",
+    "rows: column 'member?' is 'perhaps' in row 0: neither yes nor no",
+]
+
+
+def test_features_depend_on_their_row_alone_and_bad_rows_are_refused_by_column_and_value(trained: Train) -> None:
+    project = trained("binary").project
+    done = project.run("-c", PROBE)
+    assert done.ok, done.stderr
+    assert done.stdout.splitlines() == REFUSED
+    assert [path.name for path in project.folder.glob("of *.csv")] == ["of target.csv"], "the target is not asked for"
+
+
+def test_the_projects_own_tests_pass(trained: Train) -> None:
+    done = trained("binary").project.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error::UserWarning")
+    assert done.ok and "skipped" not in done.stdout, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def service(trained: Train, sandbox: Sandbox) -> Iterator[httpx.Client]:
+    """The binary project's service, over HTTP."""
+    project = trained("binary").project
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    argv, env = project.command("serve.py", "--port", str(port))
+    process = sandbox.start(argv, cwd=project.folder, env=env)
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
+        for _ in range(600):
+            try:
+                client.get("/health")
+                break
+            except httpx.TransportError:
+                assert process.alive, process.output()
+                time.sleep(0.1)
+        yield client
+    process.stop()
+
+
+ROW = {"Age (years)": 31.5, "City": "Rome", "joined": "2024-02-03", "remark": "bad cold dish", "member?": True}
+
+
+def test_the_service_answers_as_the_file_does(trained: Train, service: httpx.Client) -> None:
+    project = trained("binary").project
+    assert service.get("/health").json() == {"status": "ok", "members": len(trained("binary").chosen.members)}
+    rows = [ROW, ROW | {"City": "Bonn"}, ROW | {"City": None, "Age (years)": None}, {"remark": "good"}]
+    pd.DataFrame(rows).reindex(columns=list(ROW)).to_csv(project.folder / "asked.csv", index=False)
+    assert project.run("predict.py", "--input", "asked.csv", "--output", "answers.csv").ok
+    in_file = pd.read_csv(project.folder / "answers.csv")
+    batch = service.post("/predict/batch", json={"rows": rows}).json()
+    single = [service.post("/predict", json=row).json() for row in rows]
+    assert [one["prediction"] for one in batch] == list(in_file["prediction"])
+    for answer, alone, (_, filed) in zip(batch, single, in_file.iterrows(), strict=True):
+        expected = {name: filed[f"probability_{name}"] for name in ("bad", "good")}
+        assert answer["probabilities"] == pytest.approx(expected, abs=1e-12)
+        assert alone["probabilities"] == pytest.approx(expected, abs=1e-12)
+    assert service.post("/predict/batch", json={"rows": []}).json() == []
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        (ROW | {"Age (years)": "old"}, "Age (years)"),
+        (ROW | {"joined": "yesterday"}, "joined"),
+        (ROW | {"member?": "perhaps"}, "member?"),
+        (ROW | {"city": "Rome"}, "city"),
+        (ROW | {"remark": ["a", "b"]}, "remark"),
+    ],
+)
+def test_a_bad_request_gets_422_with_the_field(service: httpx.Client, row: dict[str, Any], field: str) -> None:
+    answer = service.post("/predict", json=row)
+    assert answer.status_code == 422
+    assert [one["loc"][-1] for one in answer.json()["detail"]] == [field]
+
+
+def test_the_api_describes_its_rows(service: httpx.Client) -> None:
+    schemas = service.get("/openapi.json").json()["components"]["schemas"]
+    assert list(schemas["Row"]["properties"]) == list(ROW)
+    assert "probabilities" in json.dumps(schemas["Prediction"])

@@ -1,0 +1,176 @@
+"""What is written is clean, small and only what the data needs; names and words of the data stay data."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+from small_projects import COLUMNS, Project, blueprint_of, write
+
+from palmette.automl.data import Dialect, Reading
+from palmette.automl.modalities.tabular import ALGORITHMS, ColumnPlan, Dropped, Folds, Source, write_project
+from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
+from palmette.sandbox import Sandbox
+
+KINDS = {column.kind: column for column in COLUMNS}
+MOST_LINES = 200
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "everything": ("binary", {"algorithms": ALGORITHMS, "metric": "roc_auc"}),
+    "many classes": ("multiclass", {"algorithms": ALGORITHMS, "metric": "roc_auc"}),
+    "values": ("regression", {"algorithms": ALGORITHMS, "transform": "none", "bounds": None, "metric": "mae"}),
+    "numbers only": ("binary", {"columns": (KINDS["numeric"],), "algorithms": ALGORITHMS, "dropped": ()}),
+    "text only": ("multiclass", {"columns": (KINDS["text"],), "algorithms": ALGORITHMS}),
+    "categories only": ("regression", {"columns": (KINDS["categorical"],), "transform": "log", "metric": "rmse_log"}),
+    "flags only": ("regression", {"columns": (KINDS["boolean"],), "algorithms": ("catboost",)}),
+    "one algorithm": ("binary", {"algorithms": ("linear",), "metric": "log_loss"}),
+    "groups": ("binary", {"folds": Folds(count=4, kind="grouped", by="City"), "source": Source(format="parquet")}),
+    "time": ("regression", {"folds": Folds(kind="time", by="joined"), "source": Source(format="excel")}),
+    "lines of JSON": ("regression", {"source": Source(format="json"), "rows": 1_000_000}),
+    **{f"metric {name}": ("multiclass", {"metric": name}) for name in CLASSIFICATION},
+    **{f"metric {name}": ("regression", {"metric": name, "columns": (KINDS["numeric"],)}) for name in REGRESSION},
+}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a project of every variant."""
+    folder = tmp_path_factory.mktemp("variants")
+    for name, (task, changes) in VARIANTS.items():
+        for file in write_project(blueprint_of(task, **changes)):
+            path = folder / name.replace(" ", "_") / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text, encoding="utf-8")
+    return folder
+
+
+def test_every_variant_is_clean(written: Path) -> None:
+    """By the project's own settings, and by names that nothing defines or uses."""
+    for arguments in (["check", "--quiet"], ["format", "--check", "--quiet"]):
+        command = [sys.executable, "-m", "ruff", *arguments, "--no-cache", "."]
+        done = subprocess.run(command, cwd=written, capture_output=True, encoding="utf-8", check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_variant_is_small_typed_and_knows_nothing_of_palmette(written: Path) -> None:
+    for path in written.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "palmette" not in text and "\n\n\n\n" not in text, path
+        assert text.count("\n") <= MOST_LINES, path
+        tree = ast.parse(text)
+        assert ast.get_docstring(tree), path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                assert node.returns is not None, f"{path}: {node.name}"
+                assert all(one.annotation for one in node.args.args if one.arg != "self"), f"{path}: {node.name}"
+                assert (node.end_lineno or 0) - node.lineno < 40, f"{path}: {node.name}"
+
+
+def test_only_what_is_needed_is_written(written: Path) -> None:
+    def text(variant: str, file: str) -> str:
+        return (written / variant / file).read_text(encoding="utf-8")
+
+    assert not (written / "one_algorithm" / "models" / "boosting.py").exists()
+    assert not (written / "flags_only" / "models" / "classical.py").exists()
+    assert "Tfidf" not in text("numbers_only", "models/encoding.py")
+    assert "OneHot" not in text("numbers_only", "models/encoding.py")
+    assert "datetime" not in text("numbers_only", "serve.py")
+    assert "lightgbm" not in text("flags_only", "requirements.txt")
+    assert "Left out" not in text("numbers_only", "preprocess.py")
+    assert '"knn"' in text("values", "models/traditional.py")
+    assert "knn" not in text("lines_of_JSON", "models/traditional.py"), "distances to a million rows"
+
+
+HOSTILE = (
+    'a"""\nimport os; os.system("x")\n"""',
+    "b'; raise SystemExit #",
+    "c\\",
+    "class",
+    "model_config",
+    "[x], {y}: <z>",
+    "{{ 7 * 7 }} {% raw %}",
+    "é 价格 🙂",
+    "copy",
+    " ",
+    "C",
+    "c ",
+)
+
+
+def test_names_and_words_of_the_data_stay_data(tmp_path: Path, sandbox: Sandbox) -> None:
+    words = 'because """ \n\nimport os\nos.abort() \\ {{ 1 }}'
+    columns = tuple(ColumnPlan(name=name, kind="numeric", treatment=words, examples=(1.0,)) for name in HOSTILE)
+    plain = tuple(ColumnPlan(name=f"n{i}", kind="numeric", treatment="x", examples=(1.0,)) for i in range(len(HOSTILE)))
+    hostile = {"title": words, "target": 't"""\n', "classes": ('"""', "\\", "\nx"), "positive": "\\"}
+    hostile |= {"columns": columns, "dropped": (Dropped(name=words, reason=words),), "metric": "precision"}
+    blueprint = blueprint_of("multiclass", **hostile)
+    harmless = blueprint_of("multiclass", columns=plain, metric="precision")
+    expected = {file.path: file.text for file in write_project(harmless)}
+    for file in write_project(blueprint):
+        if file.path.endswith(".py"):
+            assert _actions(file.text) == _actions(expected[file.path]), file.path
+    data = pd.DataFrame({name: [1.0, 2.0, 3.0] for name in HOSTILE} | {'t"""\n': ['"""', "\\", "\nx"]})
+    project = Project(write(tmp_path, blueprint, data), blueprint, data, sandbox)
+    code = """
+import preprocess, serve, target
+features = preprocess.features(preprocess.read("train.csv"))
+print(features.sum().tolist(), len(serve.Row.model_fields), target.CLASSES)"""
+    done = project.run("-c", code)
+    assert done.ok, done.stderr
+    assert done.stdout.strip() == f"{[6.0] * len(HOSTILE)} {len(HOSTILE)} {list(blueprint.classes)}"
+
+
+def _actions(source: str) -> set[str]:
+    """What a file imports and calls, but for what depends on how many names are unusual."""
+    tree = ast.parse(source)
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    imports = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
+    return calls - {"Field", "SAFE_NAMES.get"} | imports
+
+
+def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> None:
+    prices = Reading(form="number", decimal=",", thousands=".", affix=" EUR", missing=("k.A.", ""))
+    columns = (
+        ColumnPlan(name="price", source="Preis ä", kind="numeric", reading=prices),
+        ColumnPlan(name="day", kind="datetime", reading=Reading(form="date", formats=("%d.%m.%y", "%d.%m.%y %H:%M"))),
+        ColumnPlan(name="floor", kind="categorical"),
+    )
+    text = 'notes\nPreis ä;day;floor;extra;y\n"1.234,50 EUR";03.02.24;2;x;1,5\nk.A.;31.12.24 10:30;2.0;x;2,5\n7;;;x;3\n'
+    dialect = Dialect(encoding="latin-1", delimiter=";", skipped=1)
+    source = Source(dialect=dialect, target="y", target_reading=Reading(form="number", decimal=","))
+    blueprint = blueprint_of("regression", columns=columns, source=source)
+    project = Project(write(tmp_path, blueprint, pd.DataFrame({"x": [1]})), blueprint, pd.DataFrame(), sandbox)
+    (tmp_path / "german.csv").write_text(text, encoding="latin-1")
+    done = project.run("-c", "import preprocess; print(preprocess.read('german.csv').to_json(date_format='iso'))")
+    assert done.ok, done.stderr
+    read = json.loads(done.stdout)
+    assert list(read["price"].values()) == [1234.5, None, 7.0]
+    assert list(read["day"].values()) == ["2024-02-03T00:00:00.000", "2024-12-31T10:30:00.000", None]
+    assert list(read["floor"].values()) == ["2", "2", None]
+    assert list(read["target"].values()) == [1.5, 2.5, 3.0]
+    assert "extra" not in read
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "said"),
+    [
+        ("binary", {"metric": "rmse"}, "metric 'rmse' is not one of classification"),
+        ("binary", {"columns": COLUMNS + COLUMNS[:1]}, "a name stands for two columns"),
+        ("binary", {"target": "City"}, "the target 'City' is among the columns"),
+        ("binary", {"classes": ("good",)}, "at least two classes"),
+        ("binary", {"positive": "best"}, "'best' is not a class"),
+        ("multiclass", {"classes": ("1.0", "2.0")}, "have no fraction"),
+        ("binary", {"transform": "log"}, "only numbers are transformed"),
+        ("binary", {"folds": Folds(kind="grouped")}, "need the column"),
+        ("binary", {"columns": ()}, "at least 1 item"),
+    ],
+)
+def test_a_blueprint_that_does_not_fit_together_is_refused(task: str, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        blueprint_of(task, **changes)
