@@ -75,18 +75,40 @@ class Known:
         return index
 
 
+class Shared:
+    """What evaluations of similar views on the same frames have in common."""
+
+    def __init__(self, frames: Mapping[str, Frame]) -> None:
+        self.frames = {name: as_stored(frame) for name, frame in frames.items()}
+        self._early: dict[tuple[int, ...], tuple[View, ViewSource, Flow]] = {}
+        """By identity of all that decides; what is kept beside the rows keeps the identities taken."""
+
+    def early(self, view: View, source: ViewSource) -> Flow:
+        """All rows of a source after the early steps."""
+        place = (id(source.table), id(source.early), id(view.tables), id(view.zone))
+        if place not in self._early:
+            frame = self.frames[source.table.name]
+            rows = [dict(row) for row in frame.rows]
+            flow = Flow(source.table, rows, dict(frame.schema), ZoneInfo(view.zone), self.frames, view.tables)
+            run_steps(flow, source.early)
+            self._early[place] = (view, source, flow)
+        return self._early[place][2]
+
+
 class Reference:
     """One evaluation; what does not change from row to row is kept.
 
     `within` and `visible` are the definitions of time.
     """
 
-    def __init__(self, view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> None:
+    def __init__(
+        self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: Shared | None = None
+    ) -> None:
         self.view = view
-        self.frames = {name: as_stored(frame) for name, frame in frames.items()}
+        self.shared = shared or Shared(frames)
+        self.frames = self.shared.frames
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
-        self._early: dict[str, Flow] = {}
         self._known: dict[tuple[str, datetime | None], Known] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
@@ -244,19 +266,7 @@ class Reference:
 
     def early(self, source: ViewSource, final: bool = False) -> Flow:
         """All rows after the early steps; with `final`, no rows but the columns after all steps."""
-        if source.name not in self._early:
-            frame = self.frames[source.table.name]
-            flow = Flow(
-                source.table,
-                [dict(row) for row in frame.rows],
-                dict(frame.schema),
-                self.zone,
-                self.frames,
-                self.view.tables,
-            )
-            run_steps(flow, source.early)
-            self._early[source.name] = flow
-        flow = self._early[source.name]
+        flow = self.shared.early(self.view, source)
         if final:
             flow = Flow(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
             run_steps(flow, source.late)

@@ -15,7 +15,7 @@ from palmette.features.frames.scene import Part, Rows
 from palmette.features.frames.studio import Studio
 from palmette.features.oracle.compare import alike
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
+from palmette.features.oracle.reference import Shared, expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
@@ -64,8 +64,9 @@ def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Ca
     names = [feature.name for feature in view.features]
     chancy = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
     tells = feature_values(view, right)
+    shared = Shared(scenario.frames)
     for other in others:
-        wrong = other.output(scenario.frames, scenario.as_of, right)
+        wrong = other.output(scenario.frames, scenario.as_of, right, shared)
         if wrong is not None:
             for key in different(view, right, wrong, other.features):
                 tells.setdefault(key, set()).add(other.what)

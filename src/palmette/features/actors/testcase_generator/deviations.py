@@ -15,7 +15,7 @@ from palmette.features.actors.testcase_generator.readings import READINGS
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import Reference
+from palmette.features.oracle.reference import Reference, Shared
 from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
@@ -40,12 +40,14 @@ class Deviant:
     is_boundary: bool = False
     """Whether it is about the edges of time."""
 
-    def output(self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame) -> Frame | None:
+    def output(
+        self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: Shared | None = None
+    ) -> Frame | None:
         """What it gives instead of the right output; None where it gives nothing that can be compared."""
         base = (*self.view.grain, *self.view.kept, AS_OF)
         bases = None if self.moves_rows else [{name: row[name] for name in base} for row in right.rows]
         try:
-            return self.reference(self.view, frames, as_of).output(bases)
+            return self.reference(self.view, frames, as_of, shared).output(bases)
         except (NotCovered, WouldFail):
             return None
 
