@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from palmette.documents import Model
 
@@ -38,6 +38,34 @@ class ColumnHint(Model):
     """Number of distinct values; None where it was not counted."""
     examples: tuple[str, ...] = ()
     """Some of its values, as text."""
+
+
+class NamedColumn(ColumnHint):
+    """A column of a data set, with what is needed of it here."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+
+
+class DataSummary(Model):
+    """What reading a request needs of the data; a whole data set may stand in its place."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    columns: tuple[NamedColumn, ...] = ()
+
+    @property
+    def hints(self) -> dict[str, ColumnHint]:
+        """By name, in the order of the data."""
+        return {one.name: one for one in self.columns}
+
+
+class Request(Model):
+    """What somebody wants: their words, and the files that they gave."""
+
+    text: str = ""
+    files: tuple[str, ...] = ()
 
 
 class Constraint(Model):
@@ -238,6 +266,22 @@ class Refusal(Model):
     reason: str
     example: str
     """A request that could be worked on."""
+
+
+class Verification(Model):
+    """A request that is worked on, with what was asked about it."""
+
+    reason: str
+    """Why it is taken on."""
+    question: Question | None = None
+    answer: str = ""
+    """What the question was answered with: by a person, else the default."""
+    by_person: bool = False
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """By what it is about: the answer."""
+        return {self.question.about: self.answer} if self.question else {}
 
 
 class Reading(Model):

@@ -1,0 +1,35 @@
+"""The rules of the verifier: relevance and adequacy of a request, and the one question that it may leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from palmette.automl.requirements import DataSummary, Question, Reading, Refusal, Request, read_request
+from palmette.automl.requirements.relevance import missing_upload
+
+FACTS = ("no-data", "no-target")
+"""Refusals that no opinion overrules: what is not there cannot be worked on."""
+
+
+def read(request: Request, dataset: DataSummary | None) -> Reading:
+    """What the rules read; a request whose data never came is declined here."""
+    reading = read_request(request.text, dataset.hints if dataset else None, request.files)
+    made = reading.requirements
+    if reading.refusal is None and not (dataset or request.files or made.dataset.hub):
+        return Reading(requirements=made, refusal=missing_upload(made))
+    return reading
+
+
+def ask(question: Question, put: Callable[[str], str | None]) -> tuple[str, bool]:
+    """What is meant, and whether a person said so; the default where nobody answers or no option is named."""
+    shown = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
+    said = (put(f"{question.text} ({shown}; default: {question.default})") or "").strip().strip("'\"`.")
+    for number, option in enumerate(question.options, 1):
+        if said.casefold() in (option.casefold(), str(number)):
+            return option, True
+    return question.default, False
+
+
+def told(refusal: Refusal) -> str:
+    """A refusal as a person reads it."""
+    return f"{refusal.reason} A request that works: {refusal.example}"

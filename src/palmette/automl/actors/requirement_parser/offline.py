@@ -1,0 +1,11 @@
+"""The rules of the parser: those of `automl.requirements`, with the answers that the verifier got."""
+
+from __future__ import annotations
+
+from palmette.automl.requirements import DataSummary, Reading, Request, Verification, read_request
+
+
+def read(request: Request, dataset: DataSummary | None, verification: Verification | None) -> Reading:
+    """What the rules read, with what was asked taken as answered."""
+    answers = verification.answers if verification else {}
+    return read_request(request.text, dataset.hints if dataset else None, request.files, answers)
