@@ -131,6 +131,22 @@ def test_a_test_file_with_the_target_is_the_hold_out_and_one_without_it_is_to_be
     assert other.dataset.predict_rows == 10 and other.dataset.targets == ("label",)
 
 
+def test_a_test_file_with_a_blank_target_is_to_be_predicted(tmp_path: Path) -> None:
+    frame = table().drop(columns=["tags"])
+    frame.iloc[:30].to_csv(tmp_path / "train.csv", index=False)
+    frame.iloc[30:].assign(label="?").rename(columns={"size": " size "}).to_csv(tmp_path / "test.csv", index=False)
+    loaded = load([tmp_path])
+    assert loaded.dataset.targets == ("label",) and loaded.dataset.predict_rows == 10
+    assert loaded.predict is not None and loaded.predict["size"].notna().all()
+
+
+def test_a_table_beside_training_and_test_tables_is_left_aside_and_told(tmp_path: Path) -> None:
+    competition(tmp_path, ("train.csv", "test.csv", "sample_submission.csv"))
+    (tmp_path / "dictionary.csv").write_text("column,meaning\nsize,how large\nlabel,what for\n", "utf-8")
+    dataset = load([tmp_path]).dataset
+    assert dataset.targets == ("label",) and [one.subject for one in dataset.repairs if one.code == "left-aside"]
+
+
 def test_rows_to_predict_are_all_kept_and_in_order(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("a,b,y\n" + "".join(f"{n},{n},{n % 2}\n" for n in range(20)), "utf-8")
     (tmp_path / "test.csv").write_text("a,b\n1,2\n,\n3,4\n1,2\n", "utf-8")

@@ -61,7 +61,11 @@ TARGETS: dict[str, tuple[Any, str, set[str]]] = {
     "skewed": (lambda r, n: np.exp(2 * r.normal(size=n) + 5), "regression", {"log-target"}),
     "a count": (lambda r, n: r.poisson(4, n), "regression", {"count-target"}),
     "a share": (lambda r, n: r.uniform(0, 1, n), "regression", {"bounded-target"}),
-    "many zeros": (lambda r, n: np.where(r.random(n) < 0.6, 0, r.gamma(2, 5, n)), "regression", {"zero-inflated", "log-target"}),
+    "many zeros": (
+        lambda r, n: np.where(r.random(n) < 0.6, 0, r.gamma(2, 5, n)),
+        "regression",
+        {"zero-inflated", "log-target"},
+    ),
     "bell-shaped": (lambda r, n: r.normal(50, 300, n), "regression", set()),
     "a rare class": (lambda r, n: r.random(n) < 0.03, "classification", {"imbalanced"}),
     "many classes": (lambda r, n: r.integers(0, 30, n), "classification", {"many-classes", "imbalanced"}),

@@ -84,7 +84,7 @@ def cut(
     first, last = wishes.given_test
     if last > first:
         return cutter.given(first, last)
-    time = wishes.time or (_time_column(table, kinds) if task == "forecasting" else "")
+    time = wishes.time or (time_column(table, kinds) if task == "forecasting" else "")
     return cutter.by_time(time) if time else cutter.by_hash(labels)
 
 
@@ -284,7 +284,7 @@ def _strata(labels: Any, task: str, count: int) -> tuple[Positions, str]:
     return codes, "Each range of the target gave the same share."
 
 
-def _time_column(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> str:
+def time_column(table: pd.DataFrame, kinds: Mapping[str, Kind]) -> str:
     """The column of instants that has the most different ones; empty where there is none."""
     dated = [name for name in table.columns if kinds.get(name) == "datetime"]
     return max(dated, key=lambda name: table[name].nunique(), default="")

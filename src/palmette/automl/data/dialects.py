@@ -85,6 +85,8 @@ def _score(lines: Sequence[str], form: Form) -> float:
         rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), **form.settings) if row]
     except csv.Error:
         return 0.0
+    if not rows:
+        return 0.0
     widths = Counter(map(len, rows))
     width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
     if width < 2:

@@ -8,7 +8,6 @@ import json
 import re
 import sqlite3
 import warnings
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +18,7 @@ import pandas as pd
 from palmette.automl.data.artefacts import Dialect, Repair
 from palmette.automl.data.decoding import decode
 from palmette.automl.data.delimited import Delimited, Teller, read_delimited, table_of
-from palmette.automl.data.opening import Opened
+from palmette.automl.data.opening import DAMAGE, Opened
 from palmette.errors import InputError, MachineError
 
 Frame = pd.DataFrame
@@ -93,7 +92,7 @@ def _parquet(opened: Opened) -> Iterator[Raw]:
     try:
         table = pq.ParquetFile(io.BytesIO(opened.data)).read()
         yield _raw(opened, _from_arrow(table), "parquet")
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+    except (pa.ArrowException, *DAMAGE) as error:
         raise _damaged(opened, error) from error
 
 
@@ -103,7 +102,7 @@ def _arrow(opened: Opened) -> Iterator[Raw]:
 
     try:
         yield _raw(opened, _from_arrow(feather.read_table(io.BytesIO(opened.data))), "arrow")
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+    except (pa.ArrowException, *DAMAGE) as error:
         raise _damaged(opened, error) from error
 
 
@@ -127,7 +126,7 @@ def _excel(opened: Opened) -> Iterator[Raw]:
                 sheet.title: [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
                 for sheet in book.worksheets
             }
-    except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile, SyntaxError) as error:
+    except DAMAGE as error:
         raise _damaged(opened, error) from error
     for title, rows in sheets.items():
         if any(any(cell.strip() for cell in row) for row in rows):
@@ -164,7 +163,7 @@ def _sqlite(opened: Opened) -> Iterator[Raw]:
                 cursor = connection.execute(f'SELECT * FROM "{quoted}"')
                 names = [one[0] for one in cursor.description]
                 yield _raw(opened, Frame(cursor.fetchall(), columns=names), "sqlite", name)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, *DAMAGE) as error:
         raise _damaged(opened, error) from error
     finally:
         connection.close()
@@ -185,7 +184,7 @@ def _duckdb(opened: Opened) -> Iterator[Raw]:
                 table = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
                 frame = _from_arrow(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
                 yield _raw(opened, frame, "duckdb", name if schema == "main" else f"{schema}.{name}")
-    except duckdb.Error as error:
+    except (duckdb.Error, *DAMAGE) as error:
         raise _damaged(opened, error) from error
 
 

@@ -99,6 +99,9 @@ def _load(places: tuple[str, ...], table: str) -> Loaded:
         else:
             raws += _tables(Path(place), notes)
     roles = assign(_chosen(raws, table), named=single and len(raws) == len(places))
+    for raw in roles.aside:
+        said = f"{raw.name} was left aside: its columns are not those of the training table."
+        notes.append(Repair(code="left-aside", subject=raw.name, count=1, text=said))
     loaded = _assembled(roles, notes, targets)
     return replace(loaded, dataset=loaded.dataset.model_copy(update={"places": places, "table": table}))
 

@@ -126,6 +126,7 @@ def _value(match: re.Match[str], decimal: str, thousands: str) -> float:
         return math.nan
     value = _digits(match["digits"].strip(), decimal, thousands)
     if match["exponent"]:
-        value = float(f"{value!r}{match['exponent']}") if "e" not in repr(value) else math.nan
+        written = f"{value!r}{match['exponent']}"
+        value = float(written) if written.count("e") + written.count("E") == 1 and not math.isnan(value) else math.nan
     signs = {match["sign"], match["sign2"], match["minus"]}
     return -value if match["open"] or signs & {"-", "−"} else value

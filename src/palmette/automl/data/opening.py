@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -54,6 +55,11 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+DAMAGE = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, ArithmeticError, RuntimeError,
+    MemoryError, zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What libraries raise on bytes that are not what they seem."""
 CONTROL = bytes(set(range(32)) - {0, 9, 10, 12, 13, 26, 27})
 
 
@@ -139,7 +145,7 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             yield from _zipped(path, data)
         else:
             yield "", data, ""
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError) as error:
+    except DAMAGE as error:
         message = f"The archive is damaged or locked: {error}."
         raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from palmette.automl.data.artefacts import TableError
 from palmette.automl.data.formats import Raw
+from palmette.automl.data.names import good_names
+from palmette.automl.data.values import MISSING
 
 TEST_NAMED = re.compile(r"(^|[^a-z])(test|testing|tst|holdout|hold_out|eval|valid|validation|unseen)([^a-z]|$)", re.I)
 TRAIN_NAMED = re.compile(r"(^|[^a-z])(train|training|trn)([^a-z]|$)", re.I)
@@ -29,6 +31,8 @@ class Roles:
     predict: tuple[Raw, ...] = ()
     """Without the target."""
     submission: Raw | None = None
+    aside: tuple[Raw, ...] = ()
+    """Not needed, where a training and a test table belong together."""
     targets: tuple[str, ...] = ()
     key: str = ""
 
@@ -49,24 +53,52 @@ def assign(tables: Sequence[Raw], named: bool) -> Roles:
     submission = _submission(full)
     rest = [table for table in full if table is not submission]
     train = _train(rest)
-    columns = set(train.names)
-    alike = [one for one in rest if one is not train and set(one.names) == columns]
-    lacking = [one for one in rest if one is not train and set(one.names) < columns]
-    odd = [one for one in rest if one is not train and one not in alike and one not in lacking]
-    lost = {tuple(name for name in train.names if name not in one.names) for one in lacking}
-    if odd or len(lost) > 1 or (lacking and len(next(iter(lost))) > max(3, len(columns) // 3)):
-        raise _choice(tables)
+    columns = set(names_of(train))
+    others = [_without_blank_target(one, train) for one in rest if one is not train]
+    alike = [one for one in others if set(names_of(one)) == columns]
+    most = max(3, len(columns) // 3)
+    lacking = [one for one in others if 0 < len(columns - set(names_of(one))) <= most and set(names_of(one)) < columns]
+    lost = {tuple(name for name in names_of(train) if name not in names_of(one)) for one in lacking}
+    aside = [one for one in others if one not in alike and one not in lacking]
     test = [one for one in alike if TEST_NAMED.search(one.name) and not TRAIN_NAMED.search(one.name)]
+    if len(lost) > 1 or (aside and not (lacking or test)):
+        raise _choice(tables)
     if not test and named and len(alike) == 1 and not lacking and not PART_NAMED.search(alike[0].name):
         test = alike
     parts = [one for one in alike if one not in test]
-    targets = next(iter(lost), ())
-    if submission is not None:
-        missed = columns - {name for one in lacking for name in one.names} if lacking else columns
-        asked = tuple(name for name in submission.names if name in missed)
-        targets = asked or targets
-    key = next((name for name in submission.names if name not in targets), "") if submission is not None else ""
-    return Roles((train, *parts), tuple(test), tuple(lacking), submission, targets, key)
+    targets, key = _asked(submission, lacking, columns) if submission is not None else ((), "")
+    targets = targets or next(iter(lost), ())
+    return Roles((train, *parts), tuple(test), tuple(lacking), submission, tuple(aside), targets, key)
+
+
+def names_of(table: Raw) -> list[str]:
+    """The names of a table as they will be called."""
+    return good_names(table.names)[0]
+
+
+def _without_blank_target(table: Raw, train: Raw) -> Raw:
+    """A test table whose only column without any value has values in training lacks that column."""
+    if set(names_of(table)) != set(names_of(train)):
+        return table
+    blank = [place for place in range(len(table.names)) if _blank(table.frame[place])]
+    if len(blank) != 1 or _blank(train.frame[names_of(train).index(names_of(table)[blank[0]])]):
+        return table
+    kept = [place for place in range(len(table.names)) if place not in blank]
+    frame = table.frame[kept].set_axis(range(len(kept)), axis=1)
+    return replace(table, names=tuple(table.names[place] for place in kept), frame=frame)
+
+
+def _blank(column: pd.Series[Any]) -> bool:
+    if column.dtype != object:
+        return bool(column.isna().all())
+    return all(cell is None or cell != cell or str(cell).strip().casefold() in MISSING for cell in column)
+
+
+def _asked(submission: Raw, lacking: Sequence[Raw], columns: set[str]) -> tuple[tuple[str, ...], str]:
+    """The targets that a sample submission asks for, and the column that says of which row."""
+    missed = columns - {name for one in lacking for name in names_of(one)} if lacking else columns
+    targets = tuple(name for name in names_of(submission) if name in missed)
+    return targets, next((name for name in names_of(submission) if name not in targets), "")
 
 
 def _train(tables: Sequence[Raw]) -> Raw:
