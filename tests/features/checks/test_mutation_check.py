@@ -13,6 +13,7 @@ from palmette.features.checks import Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.frame import Frame
 from palmette.features.harness.harness import RUNNER_FAILED, Case, CaseResult, SuiteResult
+from palmette.features.oracle.expected import Expected
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
 
@@ -88,6 +89,17 @@ def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) 
     assert not outcome.violations
     assert outcome.detail.startswith("5 of 5 mutants killed")
     assert outcome.detail.endswith("5 presumed equivalent)")
+
+
+def test_a_mutant_of_what_tests_cannot_expect_is_shown_and_not_counted(
+    activity: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Expected({}, (), {"orders_30d": "the function map"})
+    monkeypatch.setattr("palmette.features.checks.mutation.expected", lambda *_: answer)
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.5)))
+    assert {violation.code for violation in outcome.violations} == {"mutant-survived"}
+    assert outcome.detail.startswith("5 of 5 mutants killed")
+    assert outcome.detail.endswith("5 only in features that tests cannot expect)")
 
 
 def test_tests_that_fail_anyway_kill_nothing(activity: View) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
+from palmette.features.frame import Frame
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.mutation import Mutant, mutants, sample
+from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.source import parse
 
 ORIGINAL = "original"
@@ -55,15 +57,17 @@ class MutationCheck:
             return Outcome(skipped="the tests do not pass on the script itself")
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)
-        survivors = [mutant for mutant in alive if changes[mutant.name]]
+        survivors = [mutant for mutant in alive if changes[mutant.name].text]
+        untold = sum(not changes[mutant.name].told for mutant in survivors)
         equivalent = len(alive) - len(survivors)
-        judged = len(chosen) - equivalent
-        killed = judged - len(survivors)
-        found = [_survivor(mutant, changes[mutant.name], subject) for mutant in survivors]
+        judged = len(chosen) - equivalent - untold
+        killed = len(chosen) - len(alive)
+        found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in survivors]
         if judged and killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
-        detail = f"{killed} of {judged} mutants killed ({len(every)} possible, {equivalent} presumed equivalent)"
-        return Outcome(tuple(found), detail=detail)
+        beside = f", {untold} only in features that tests cannot expect" if untold else ""
+        counted = f"{len(every)} possible, {equivalent} presumed equivalent{beside}"
+        return Outcome(tuple(found), detail=f"{killed} of {judged} mutants killed ({counted})")
 
     def _too_few(self, killed: int, judged: int, tests: Path, survivors: Sequence[Violation]) -> Violation:
         message = (
@@ -73,11 +77,17 @@ class MutationCheck:
         return Violation(code="mutation", subject=tests.name, message=message, evidence=evidence)
 
 
-def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, str]:
-    """By name of the mutant: how its output differs from the script's in the first scenario where it does.
+class Change(NamedTuple):
+    """How the output of a mutant differs from the script's."""
 
-    Empty where it differs in none: then the mutant is presumed to be equivalent.
-    """
+    text: str = ""
+    """In the first scenario where it does; empty where in none: then the mutant is presumed to be equivalent."""
+    told: bool = True
+    """Whether tests can notice: whether the oracle has an answer for a feature that differs."""
+
+
+def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Change]:
+    """What each mutant changes, by its name."""
     if not alive:
         return {}
     found = subject.scenarios
@@ -89,16 +99,39 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, str]
         results = subject.run(cases)
     right = subject.outputs.scenarios
     outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
-    return {
-        mutant.name: next((text for pair in zip(right, own, strict=True) if (text := _change(subject, *pair))), "")
-        for mutant, own in zip(alive, outputs, strict=True)
-    }
+    untold = _untold(subject)
+
+    def first(own: Sequence[CaseResult], without: Collection[str]) -> str:
+        return next((text for pair in zip(right, own, strict=True) if (text := _change(subject, *pair, without))), "")
+
+    changes = {}
+    for mutant, own in zip(alive, outputs, strict=True):
+        text = first(own, untold)
+        changes[mutant.name] = Change(text) if text or not untold else Change(first(own, ()), told=False)
+    return changes
 
 
-def _change(subject: Subject, original: CaseResult, changed: CaseResult) -> str:
+def _untold(subject: Subject) -> set[str]:
+    """Features that the oracle has no answer for in any scenario: no test can say what they should be."""
+    untold: set[str] | None = None
+    for item in subject.scenarios:
+        try:
+            skipped = expected(subject.view, item.frames, item.as_of).skipped
+        except (NotCovered, WouldFail):
+            continue
+        untold = set(skipped) if untold is None else untold & set(skipped)
+        if not untold:
+            return set()
+    return untold or set()
+
+
+def _change(subject: Subject, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
+    """How the outputs differ, but for some columns."""
     if original.frame is None:
         return ""
-    problem = changed.error if changed.frame is None else difference(subject.view, original.frame, changed.frame)
+    schema = {name: kind for name, kind in original.frame.schema.items() if name not in without}
+    wanted = Frame.of(schema, original.frame.rows)
+    problem = changed.error if changed.frame is None else difference(subject.view, wanted, changed.frame)
     return f"{_CHANGE}{changed.name!r}:\n{problem}" if problem else ""
 
 
