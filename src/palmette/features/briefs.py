@@ -6,9 +6,9 @@ Nothing in them differs from machine to machine, so that equal runs give equal p
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from palmette.features.artefacts import Conventions, Request
+from palmette.features.artefacts import Conventions, Request, Utilities, Utility
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
@@ -35,6 +35,13 @@ def specification(request: Request) -> Section:
 def readme(checkout: Checkout, path: str, stage: Stage) -> Section:
     """What the team's README says that matters for the stage; `path` as the run file names it."""
     return section("readme", excerpt(checkout.text(path), stage, README_TOKENS[stage]), rank=1, language="markdown")
+
+
+def utilities(chosen: Utilities | None, form: Callable[[Utility], str]) -> Section:
+    """The proven utilities in this form, and those that did otherwise when they were run."""
+    found = chosen or Utilities()
+    unfit = [f"not {one.module}.{one.name} for {one.need}: {one.reason}" for one in found.rejected]
+    return section("utilities", *map(form, found.chosen), *unfit, rank=1)
 
 
 def registry(tables: Iterable[Table], used: Collection[str] | None = None, *, paths: bool = False) -> Section:

@@ -10,7 +10,7 @@ import pytest
 from canned import Canned, models
 from small_team import SmallTeam
 
-from palmette.engine import TERMINATE, Attempt, Context, Violation, create
+from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation, create
 from palmette.features.actors.config_generator.actor import ConfigGenerator, without_cases
 from palmette.features.harness.connect import Probe, ProbeResult
 from palmette.features.repository import Checkout
@@ -231,6 +231,20 @@ def test_what_a_model_picks_is_proven_like_any_other(team: SmallTeam) -> None:
     assert (chosen.name, chosen.doc) == ("load_yaml", "Reads a configuration.")
     (violation,) = actor.check(asked, output, context(team, "x")).violations
     assert violation.message.startswith("lib.load_yaml gave None") and "from lib import load_yaml" in harness.codes[0]
+
+
+def test_what_failed_when_it_was_run_is_told_to_those_who_come_later(team: SmallTeam) -> None:
+    """The README may name it all the same."""
+    failed = Violation(code="utility-failed", message="lib.load_yaml gave None instead of {}.", subject="load_yaml")
+    past = (PastAttempt(number=1, reason="", fix="", violations=(failed,)),)
+    actor = agent(team, "utils_retriever", picks())
+    output = actor.run(team.input("features.utils_retriever"), context(team, "x", attempts=past)).output
+    (rejected,) = output.rejected
+    assert (rejected.need, rejected.name, rejected.reason) == ("load_config", "load_yaml", "gave None instead of {}")
+    for name in ("code_template_generator", "code_generator"):
+        asked = team.input(f"features.{name}").model_copy(update={"utilities": output})
+        sections = {one.name: one.items for one in agent(team, name).brief(asked, context(team, name))}
+        assert sections["utilities"] == ("not lib.load_yaml for load_config: gave None instead of {}",)
 
 
 @pytest.mark.parametrize(("pick", "stands"), [

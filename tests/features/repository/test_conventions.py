@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from palmette.features.artefacts import FunctionShape
-from palmette.features.repository import read_conventions
+from palmette.features.repository import Checkout, oldest_spark, read_conventions
 from palmette.features.spec.run import Run
 
 EXPECTED = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
@@ -71,3 +71,12 @@ def test_files_that_do_not_parse_are_passed_over(
     (root / "src/offers/broken.py").write_text(text, encoding="utf-8")
     (root / "pyproject.toml").write_text("[tool.ruff\n", encoding="utf-8")
     assert read_conventions(root, run_spec, "user_offers").script_path == "src/offers/features/{view}.py"
+
+
+@pytest.mark.parametrize(("text", "oldest"), [
+    ('dependencies = ["pydantic>=2", "pyspark>=3.5"]', (3, 5)), ('pyspark = "^3.4"', (3, 4)),
+    ('["pyspark[connect]==4.0.1"]', (4, 0)), ('dependencies = ["pyspark-extension>=2"]', None),
+])  # fmt: skip
+def test_the_oldest_spark_that_is_allowed(text: str, oldest: tuple[int, int] | None, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert oldest_spark(Checkout(tmp_path)) == oldest

@@ -3,5 +3,6 @@
 from palmette.features.repository.checkout import Checkout, Function, Module
 from palmette.features.repository.conventions import read_conventions
 from palmette.features.repository.neighbours import Neighbour, find_neighbours
+from palmette.features.repository.tooling import oldest_spark
 
-__all__ = ["Checkout", "Function", "Module", "Neighbour", "find_neighbours", "read_conventions"]
+__all__ = ["Checkout", "Function", "Module", "Neighbour", "find_neighbours", "oldest_spark", "read_conventions"]

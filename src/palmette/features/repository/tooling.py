@@ -57,6 +57,16 @@ def _lint_length(checkout: Checkout) -> int | None:
     return None
 
 
+_REQUIRED = re.compile(r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*["'])?\s*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?""")
+
+
+def oldest_spark(checkout: Checkout) -> tuple[int, int] | None:
+    """The oldest PySpark that the repository's requirements allow; None where they do not say."""
+    files = ("pyproject.toml", "setup.cfg", "requirements.txt", "requirements/base.txt")
+    found = [match for path in files for match in _REQUIRED.finditer(checkout.text(path))]
+    return min(((int(match[1]), int(match[2] or 0)) for match in found), default=None)
+
+
 def session_fixture(checkout: Checkout, test_path: str) -> str:
     """Name of the fixture that gives a SparkSession to tests at `test_path`; empty when no conftest has one."""
     reachable = {str(folder / "conftest.py") for folder in PurePosixPath(test_path).parents}

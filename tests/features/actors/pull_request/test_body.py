@@ -10,6 +10,7 @@ import pytest
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.body import Facts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
+from palmette.features.actors.pull_request.offline import spark_question
 from palmette.features.artefacts import Rejected, Utilities, Utility
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame
@@ -363,3 +364,11 @@ def test_a_view_without_a_script_on_the_base_is_new() -> None:
 def test_numbers_are_shown_as_they_are() -> None:
     frame = Frame.of({"f": SparkType("decimal", 12, 2)}, [{"f": Decimal("1.50")}, {"f": None}])
     assert "| `1.50` |\n| `null` |" in pull_request_body(facts_of(view_of(feature("f")), preview=frame))
+
+
+@pytest.mark.parametrize(("source", "oldest", "asked"), [
+    ('F.mode("a", True)', (3, 5), True), ('F.mode("a", True)', (4, 0), False), ('F.mode("a")', (3, 5), False),
+    ('F.col("a").try_cast("int")', (3, 3), True), ('F.col("a").try_cast("int")', None, False),
+])  # fmt: skip
+def test_a_script_that_needs_a_newer_spark_asks(source: str, oldest: tuple[int, int] | None, asked: bool) -> None:
+    assert bool(list(spark_question(source, oldest))) is asked

@@ -66,7 +66,7 @@ class CodeGenerator(Agent):
             briefs.registry_of(self.view),
             section("template", input.template.file.text, rank=NEEDED, language="python"),
             section("places", *_places(self.view, input.config, input.template), rank=NEEDED),
-            section("utilities", *map(_utility, input.utilities.chosen), rank=1),
+            briefs.utilities(input.utilities, _utility),
             briefs.readme(checkout, self.workbench.run.repository.readme, "scripts"),
             briefs.neighbour(checkout, self.view),
         )

@@ -69,12 +69,11 @@ class CodeTemplateGenerator(Agent):
     def brief(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         checkout = Checkout(self.root)
         conventions = self._conventions(checkout)
-        utilities = input.utilities.chosen if input.utilities else ()
         return (
             section("view", *_about(self.view), rank=NEEDED),
             section("functions", *_functions(self.view, conventions), rank=NEEDED, language="python"),
             section("habits", *_habits(conventions, input.config), rank=NEEDED),
-            section("utilities", "\n".join(f"from {one.module} import {one.name}" for one in utilities), rank=1),
+            briefs.utilities(input.utilities, lambda one: f"from {one.module} import {one.name}"),
             briefs.readme(checkout, self.run_spec.repository.readme, "scripts"),
             briefs.neighbour(checkout, self.view, outlined=True),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from palmette.features.artefacts import Config, Request, Script, Template, Tests
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
+from palmette.features.repository import Checkout, oldest_spark
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
@@ -46,6 +48,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
     """The words of the pull request; `base` is the repository as it is on the base branch."""
     paths = (made.config.file.path, made.script.file.path, made.tests.file.path)
     before = base / made.script.file.path
+    newer = spark_question(made.script.file.text, oldest_spark(Checkout(base)))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
     facts = Facts(
         view=view,
@@ -57,7 +60,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         utilities=made.utilities,
         imported=_imported(made.script.file.text),
         backfill=_backfill(view, run, made),
-        questions=made.template.conventions.departures,
+        questions=(*made.template.conventions.departures, *newer),
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
     )
@@ -69,6 +72,25 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
         pull_request_body(facts),
     )
+
+
+def spark_question(source: str, oldest: tuple[int, int] | None) -> Iterator[str]:
+    """What the script calls that the oldest Spark of the team's requirements does not have."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    names = {ast.unparse(call.func).rpartition(".")[2] for call in calls if _is_new(call)}
+    if names and oldest is not None and oldest < NEW:
+        listed = " and ".join(f"`{name}`" for name in sorted(names))
+        yield f"Is Spark {NEW[0]}.{NEW[1]} there? {listed} needs it; the requirements allow {oldest[0]}.{oldest[1]}."
+
+
+NEW = (4, 0)
+"""The version of Spark from which on everything works that scripts are written with."""
+
+
+def _is_new(call: ast.Call) -> bool:
+    """Whether Spark 3.5 does not know the call; `mode` takes `deterministic` since then."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in ("try_cast", "try_mod") or (name == "mode" and len(call.args) + len(call.keywords) > 1)
 
 
 def _imported(source: str) -> frozenset[str]:

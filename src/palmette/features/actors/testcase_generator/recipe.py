@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -35,6 +36,9 @@ _BY_FUNCTION = {
     "mode": "values of different and of equal frequency",
     "days_since_last": "rows at different times",
 }
+
+_ORDERS = re.compile(r"[<>]|\bbetween\b", re.IGNORECASE)
+"""Signs of a condition that has a threshold; `<>` has none, and is shown one too many."""
 
 
 def recipe(suite: Suite) -> Iterator[str]:
@@ -115,6 +119,7 @@ def _rows(view: View) -> Iterator[str]:
             "another row counts in every window (such as T-3h), so that the value shows; and alone, to an entity "
             "without any other row, so that it shows whether the entity is there."
         )
+    yield "A table of which a case needs no row is left out of its `given`."
     yield (
         "For counts and sums, one entity can have the rows of all instants: each that is too much or too little shows. "
         "Other functions need one entity an instant."
@@ -135,7 +140,8 @@ def _values(view: View) -> Iterator[str]:
         if isinstance(computed, Aggregate) and computed.function in _BY_FUNCTION:
             found.setdefault(_BY_FUNCTION[computed.function], []).append(feature.name)
         if isinstance(computed, Aggregate | Expression) and computed.where:
-            text = "a row that fulfils its condition, one that does not, one at its threshold, one where it is null"
+            threshold = ", one at its threshold" if _ORDERS.search(computed.where) else ""
+            text = f"a row that fulfils its condition, one that does not{threshold}, one where it is null if it can be"
             found.setdefault(text, []).append(feature.name)
     for text, names in found.items():
         yield f"{', '.join(names)}: {text}."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from palmette.documents import Model
@@ -20,11 +21,14 @@ from palmette.features.actors.utils_retriever.offline import (
 )
 from palmette.features.actors.utils_retriever.proofs import Setting
 from palmette.features.actors.utils_retriever.proposed import callables, proposed
-from palmette.features.artefacts import Config, Need, Request, Utilities, Utility
+from palmette.features.artefacts import Config, Need, Rejected, Request, Utilities, Utility
 from palmette.features.repository import Checkout, Function, find_neighbours
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, section
+from palmette.llm.brief import fenced
+
+FAILED = "utility-failed"
 
 
 class RetrieverInput(Model):
@@ -117,7 +121,7 @@ class UtilsRetriever(Agent):
             if (module.name, function.name) not in listed and not function.name.startswith("_")
         ]
         return (
-            section("needs", *map(_need, demands), rank=NEEDED),
+            section("needs", *(_need(demand, self.view) for demand in demands), rank=NEEDED),
             section("candidates", *map(_shown, found), rank=1),
             section("others", "\n".join(others), rank=3),
             briefs.readme(checkout, self.run_spec.repository.readme, "utilities"),
@@ -132,7 +136,13 @@ class UtilsRetriever(Agent):
             utility = Utility(**pick.model_dump())
             candidate = known.get(_form(utility)) or proposed(checkout, utility, demands)
             chosen.append(utility.model_copy(update={"doc": candidate.doc}) if candidate else utility)
-        return Attempt(Utilities(chosen=tuple(chosen)), answer.reason, answer.fix)
+        rejected = tuple(_rejected(known.values(), context))
+        return Attempt(Utilities(chosen=tuple(chosen), rejected=rejected), answer.reason, answer.fix)
+
+    def recalled(self, output: Utilities) -> str:
+        """The choice alone, in the form of an answer."""
+        picks = [one.model_dump(include=set(Pick.model_fields)) for one in output.chosen]
+        return fenced(json.dumps({"utilities": picks}, indent=1, ensure_ascii=False), "json")
 
     def check(self, input: RetrieverInput, output: Utilities, context: Context) -> Verdict:
         """Every chosen utility executes without errors and does what the view demands of it."""
@@ -147,7 +157,7 @@ class UtilsRetriever(Agent):
         said = iter(reasons)
         violations = [
             Violation(
-                code="utility-failed",
+                code=FAILED,
                 subject=utility.name,
                 message=f"{utility.module}.{utility.name} {reason}.",
             )
@@ -188,14 +198,25 @@ class UtilsRetriever(Agent):
         return [known.get(_form(utility)) or proposed(checkout, utility, demands) for utility in output.chosen]
 
 
+def _rejected(candidates: Iterable[Candidate], context: Context) -> Iterator[Rejected]:
+    """The functions that earlier attempts have named and that did otherwise."""
+    said = {one.message for attempt in context.attempts for one in attempt.violations if one.code == FAILED}
+    for one in candidates:
+        full = f"{one.module}.{one.name} "
+        for reason in sorted(message.removeprefix(full) for message in said if message.startswith(full)):
+            yield Rejected(name=one.name, module=one.module, need=one.need, reason=reason.rstrip("."))
+
+
 def _form(one: Candidate | Utility) -> tuple[Need, str, str, str]:
     return one.need, one.module, one.name, one.call
 
 
-def _need(demand: Demand) -> str:
+def _need(demand: Demand, view: View) -> str:
     given = [f"{{{name}}} is given" for name in sorted(demand.gives)]
     given += [f"{name} is always {value}" for name, value in (demand.constants or {}).items()]
     given += [f"the object is of the class {demand.class_name}"] if demand.class_name else []
+    if demand.need == "before_cutoff":
+        given.append(f"as_of - days is the same time of day that many calendar days before, in {view.zone}")
     return f"{demand.need}: {'; '.join([CONTRACTS[demand.need], *given])}"
 
 
@@ -214,7 +235,7 @@ def _gives(function: Function) -> str:
 
 def _suspects(violation: Violation, output: Utilities) -> list[Utility]:
     """Utilities that failed their own proof, or that the trace of a failure leads into."""
-    if violation.code == "utility-failed":
+    if violation.code == FAILED:
         return [utility for utility in output.chosen if utility.name == violation.subject]
     return [
         utility
