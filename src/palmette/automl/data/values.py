@@ -26,6 +26,7 @@ FEW_WORDS = 5
 MOST_TYPOS = 0.01
 CODE_LENGTH = 3
 EXACT = 2.0**53
+SAMPLE = 5000
 Series = Any
 
 
@@ -63,6 +64,8 @@ def _narrow(values: np.ndarray[Any, Any], like: pd.Series[Any]) -> pd.Series[Any
 
 def _from_objects(raw: pd.Series[Any], name: str, decimal_sign: str) -> Typed:
     texts, nested = _as_texts(raw)
+    if not nested and (plain := _plain_numbers(texts, raw.index, name, decimal_sign)) is not None:
+        return plain
     codes, found = pd.factorize(texts, use_na_sentinel=True)
     uniques = [str(one) for one in found]
     repairs: list[Repair] = []
@@ -76,6 +79,37 @@ def _from_objects(raw: pd.Series[Any], name: str, decimal_sign: str) -> Typed:
             return Typed(result.series, result.reading, [*repairs, *result.repairs])
     result = _words(column)
     return Typed(result.series, result.reading, [*repairs, *result.repairs])
+
+
+def _plain_numbers(texts: Any, index: Any, name: str, decimal_sign: str) -> Typed | None:
+    """Numbers as programs write them, at once; None where any text needs a closer look."""
+    if decimal_sign != "." or not len(texts):
+        return None
+    present = ~pd.isna(texts)
+    sample = [text for text in texts[:: max(1, len(texts) // SAMPLE)] if text is not None]
+    if not any(text[:1].isdecimal() or text[:1] in "+-. " for text in sample):
+        return None
+    if _are_codes([text.strip() for text in sample]):
+        return None
+    values = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float, copy=True)
+    words = pd.Series(texts[np.isnan(values) & present], dtype=object).value_counts()
+    if len(words) == present.sum() or any(text.strip().casefold() not in MISSING_NUMBERS for text in words.index):
+        return None
+    known = values[~np.isnan(values)]
+    series = pd.Series(values, index=index)
+    if not len(known):
+        return None
+    if (np.abs(known) < EXACT).all() and (known == np.floor(known)).all():
+        if any(len(text.strip()) > 15 for text in texts[present]):
+            return None
+        if len(known) == len(texts) and all(_is_whole(text.strip()) for text in texts):
+            series = series.astype("int64")
+    elif (np.abs(known) >= EXACT).any():
+        return None
+    nothing = {str(text).strip(): int(count) for text, count in words.items()}
+    reading = Reading(form="number", missing=tuple(sorted(nothing)))
+    repairs = _told_markers(name, sorted(text for text in nothing if text), sum(n for t, n in nothing.items() if t))
+    return _finite(series, name, reading, repairs)
 
 
 class _Distinct:
@@ -154,7 +188,7 @@ def _is_whole(text: str) -> bool:
 
 def _are_codes(texts: Sequence[str]) -> bool:
     """Postal codes, account numbers and the like: digits whose zeros or length matter."""
-    sample = texts[:: max(1, len(texts) // 5000)]
+    sample = texts[:: max(1, len(texts) // SAMPLE)]
     if all(text.isdecimal() for text in sample):
         lengths = {len(text) for text in sample}
         padded = any(text.startswith("0") for text in sample) and len(lengths) == 1 and min(lengths) >= CODE_LENGTH
@@ -237,10 +271,14 @@ def _told_missing(column: _Distinct, nothing: Sequence[str]) -> list[Repair]:
     words = [text for text in nothing if text]
     folded = {text.casefold() for text in words}
     count = int(sum(n for n, text in zip(column.counts, column.folded, strict=True) if text in folded))
+    return _told_markers(column.name, words, count)
+
+
+def _told_markers(name: str, words: Sequence[str], count: int) -> list[Repair]:
     if not count:
         return []
-    said = f"{count} values of {column.name!r} ({', '.join(map(repr, words[:5]))}) were read as missing."
-    return [Repair(code="missing-marker", subject=column.name, count=count, text=said)]
+    said = f"{count} values of {name!r} ({', '.join(map(repr, words[:5]))}) were read as missing."
+    return [Repair(code="missing-marker", subject=name, count=count, text=said)]
 
 
 def _finite(series: Series, name: str, reading: Reading, repairs: list[Repair]) -> Typed:
