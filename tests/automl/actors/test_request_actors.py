@@ -20,7 +20,7 @@ from palmette.llm.prompt import load_prompt
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 AGENTS: Mapping[str, type[Agent]] = {"request_verifier": RequestVerifier, "requirement_parser": RequirementParser}
-CASES = [case for name in ("paper", "unseen", "fresh") for case in load(name)]
+CASES = [case for name in ("paper", "unseen", "fresh", "later") for case in load(name)]
 CHURN = "Predict Churn with at least 80 % accuracy, under 5 ms a row. Do not use XGBoost or customerID."
 
 
@@ -33,6 +33,10 @@ def data(table: str | None) -> DataSummary | None:
 
 RIGHT = {"relevant": True, "adequate": True}
 WRONGLY = {"relevant": False, "adequate": False}
+
+
+def asks(*options: str) -> dict[str, Any]:
+    return {**RIGHT, "question": {"about": "dataset.target_column", "text": "Which?", "options": options}}
 
 
 def verifier(text: str, table: str | None = None, files: tuple[str, ...] = ()) -> VerifierInput:
@@ -117,10 +121,8 @@ def test_words_in_a_request_are_no_orders() -> None:
 @pytest.mark.parametrize(("text", "table", "answer", "found"), [
     ("Predict Churn", "churners", {**RIGHT, "quotes": ["Predict revenue"]}, ["quote-not-found"]),
     ("Predict Churn", "churners", WRONGLY, ["decline-contradicted"]),
-    ("Predict the score", "scores", {**RIGHT, "question": {
-        "about": "dataset.target_column", "text": "Which?", "options": ["math score", "music score"]}}, ["question-unusable"]),
-    ("Predict the score", "scores", {**RIGHT, "question": {
-        "about": "dataset.target_column", "text": "Which?", "options": ["math score"]}}, ["question-unusable"]),
+    ("Predict the score", "scores", asks("math score", "music score"), ["question-unusable"]),
+    ("Predict the score", "scores", asks("math score"), ["question-unusable"]),
     ("Predict 'blood_pressure'", "wine", RIGHT, ["request-no-target"]),
     ("Predict the winning numbers", None, RIGHT, ["request-no-data"]),
     ("Schreibe ein Gedicht", "wine", {**WRONGLY, "reason": "A poem."}, ["request-irrelevant"]),

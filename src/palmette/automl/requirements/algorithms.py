@@ -58,7 +58,8 @@ _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
     (
         "may",
         re.compile(
-            r"^[^,.;]{0,25}\b(?:preferred|first choice|favou?rite|if possible|preferabl[ey]|"
+            r"^[^,.;]{0,30}\b(?:preferred|first choice|favou?rite|if possible|preferabl[ey]|"
+            r"suggests?|suggested|recommends?|recommended|"
             r"would be (?:nice|great|good|fine|ok)|is (?:fine|ok|okay|welcome)|optional|"
             r"or similar|or something)",
             re.I,
@@ -66,7 +67,7 @@ _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
     ),
 )
 _NEW_THOUGHT = re.compile(
-    r"[;:]|,\s*(?:but|so|use|using|try|train|fit|prefer|please|just|rather|instead|"
+    r";|,\s*(?:but|so|use|using|try|train|fit|prefer|please|just|rather|instead|"
     r"and (?:use|try|train|fit))\b|(?<!anything )(?<!everything )(?<!all )\b(?:but|"
     r"however|though)\b|(?<=\s)-\s",
     re.I,
@@ -76,6 +77,8 @@ _LIST = re.compile(
     r"models|with)\b\W*)*",
     re.I,
 )
+_COMPARED_WITH = re.compile(r"^[^.;]{0,30}\b(?:against|with|to|versus|vs)\b", re.I)
+"""After the first of two that are compared, which is not the baseline."""
 _STRENGTH: dict[Mood, int] = {"not": 3, "must": 2, "may": 1, "baseline": 0}
 _NOT_ONLY = re.compile(
     r"\bnot (?:only|just|necessarily)\b|\bno (?:later|more|less|longer|bigger|larger|"
@@ -131,6 +134,8 @@ def _mood(text: Text, mention: Mention, earlier: list[_Read]) -> Mood:
     for mood, pattern in _AFTER:
         if pattern.search(rest):
             return mood
+    if _COMPARED_WITH.search(rest):
+        cues = [cue for cue in cues if cue[2] != "baseline"]
     soft = [mood for mood in ("baseline", "may") if any(mood == one for _, _, one in cues)]
     return soft[0] if soft else (inherited or "must")  # type: ignore[return-value]  # moods
 

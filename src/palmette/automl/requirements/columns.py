@@ -103,10 +103,11 @@ def likeness(said: str, word: str) -> float:
     one, other = stem(said), stem(word)
     if one == other and len(one) >= 3:
         return 0.95
-    if len(word) >= 2 and not re.search("[aeiou]", word) and word[0] == said[0] and _inside(word, said):
+    if _skeleton(word, said):
         return 0.8
-    if any(_is_one_of(said, group) and _is_one_of(word, group) for group in vocabulary().synonyms):
-        return 0.7
+    for group in vocabulary().synonyms:
+        if _is_one_of(said, group) and (_is_one_of(word, group) or any(_skeleton(word, one) for one in group)):
+            return 0.7
     if len(word) >= 3 and len(said) > len(word) and one.startswith(word):
         return 0.6
     if min(len(said), len(word)) >= 5 and said[0] == word[0] and slips(said, word) == 1:
@@ -114,22 +115,24 @@ def likeness(said: str, word: str) -> float:
     return 0.0
 
 
-def words_in(phrase: str) -> list[str]:
-    """The words of a phrase that carry meaning."""
+def words_in(phrase: str, known: frozenset[str] = frozenset()) -> list[str]:
+    """The words of a phrase that carry meaning; `known` ones always do."""
     parts = [part for word in re.findall(r"[A-Za-z0-9_]+", phrase) for part in split_name(word)]
-    empty = vocabulary().empty
+    empty = vocabulary().empty - known
     return [part for part in parts if part not in empty] or parts
 
 
 def rank(phrase: str, columns: Columns) -> list[Match]:
     """The columns that a phrase may mean, the best first; words after `of`, `for` or `per` count for less."""
     head, _, rest = _halves(phrase)
-    said = [(word, 1.0) for word in words_in(head)] + [(word, 0.5) for word in (words_in(rest) if rest else [])]
+    known = frozenset(part for name in columns for part in split_name(name))
+    said = [(word, 1.0) for word in words_in(head, known)]
+    said += [(word, 0.5) for word in (words_in(rest, known) if rest else [])]
     if not said:
         return []
     found = []
     for name in columns:
-        parts = split_name(name)
+        parts = _without_unit(split_name(name))
         fits = [max((likeness(word, part) * weight for word, weight in said), default=0.0) for part in parts]
         covered = sum(fits) / len(parts)
         initials = "".join(word[0] for word in re.findall(r"[a-z]+", phrase.casefold()))
@@ -186,6 +189,30 @@ def by_values(plain: str, columns: Columns) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def by_initials(plain: str, columns: Columns) -> str | None:
+    """The one column of two letters that begin the words of an alternative: `e` and `p` of `edible or poisonous`."""
+    pairs = [
+        {m[1][0].casefold(), m[2][0].casefold()} for m in re.finditer(r"\b([A-Za-z]{3,}) or ([A-Za-z]{3,})", plain)
+    ]
+    found = [
+        name
+        for name, hint in columns.items()
+        if hint.distinct == 2 and {value.casefold() for value in hint.examples} in pairs
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def by_one_value(plain: str, columns: Columns) -> str | None:
+    """The one column of few values of which the words name one."""
+    found = [
+        name
+        for name, hint in columns.items()
+        if hint.kind in ("categorical", "boolean") and (hint.distinct or 9) <= 5
+        if any(len(v) > 3 and re.search(rf"(?<!\w){re.escape(v)}(?!\w)", plain, re.I) for v in hint.examples)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def usual(columns: Columns) -> str | None:
     """The column with a name that says that it is the target; the last of several."""
     named = [name for name in columns if split_name(name)[-1] in USUAL and len(split_name(name)) <= 2]
@@ -222,8 +249,19 @@ def _halves(phrase: str) -> tuple[str, str, str]:
     return head, match[0], phrase[match.end() :]
 
 
+def _without_unit(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name without a unit at its end, as in `body_mass_g`."""
+    return parts[:-1] if len(parts) > 1 and len(parts[-1]) <= 2 and not parts[-1].isdigit() else parts
+
+
 def _key(words: str) -> str:
     return re.sub(r"[^a-z0-9]", "", words.casefold())
+
+
+def _skeleton(short: str, long: str) -> bool:
+    """Whether one is the other without vowels, as `cnt` is `count`."""
+    bare = len(short) >= 2 and not re.search("[aeiou]", short)
+    return bare and short[0] == long[0] and _inside(short, long)
 
 
 def _inside(short: str, long: str) -> bool:

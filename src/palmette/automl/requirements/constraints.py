@@ -22,8 +22,8 @@ _CUES: tuple[tuple[Quantity, str], ...] = (
     ),
     (
         "prediction time",
-        r"predict(?:s|ions?|ing)?|inferences?|infer|latency|respon(?:d|ds|se)|answers?|"
-        r"answer(?:s|ed)|scor(?:es|ing)(?! of)|serv(?:e|es|ing)|"
+        r"predict(?:s|ions?|ing)?|inferences?|infer|latency|respon(?:d|ds|se)|answer\w*|"
+        r"answer(?:s|ed)|scor(?:es|ing)(?! of)|score(?= (?:\d|all|the|each|every))|serv(?:e|es|ing)|"
         r"per (?:row|sample|instance|item|record|request|query|example|call|image|"
         r"prediction|"
         r"customer|message)|(?:each|every|single|one|1) (?:row|sample|instance|item|record|"
@@ -73,6 +73,11 @@ _UNSURE = re.compile(
     r"samples|customers|values)|missing|threshold|random state|seed)\b",
     re.I,
 )
+
+
+_VAGUE = re.compile(r"done|ready|finish(?:ed)?|clustering|(?:you|i|we) have|fitting|search(?:ing)?", re.I)
+_VAGUE_AWAY = 60
+"""How much farther a word counts that speaks of training only where nothing else does."""
 
 
 class Found(NamedTuple):
@@ -145,12 +150,13 @@ def _nearest_cue(text: Text, amount: Amount, others: Sequence[Amount]) -> Quanti
     for quantity, words in _CUES[:2]:
         for match in re.finditer(rf"\b(?:{words})\b", text.plain[sentence.start : sentence.end], re.I):
             span = Span(sentence.start + match.start(), sentence.start + match.end())
-            if (away := distance(text, span, amount, others)) is not None and (best is None or away < best[0]):
+            away = distance(text, span, amount, others) + (_VAGUE_AWAY if _VAGUE.fullmatch(match[0]) else 0)
+            if best is None or away < best[0]:
                 best = (away, quantity)
     return best[1] if best else None
 
 
-def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -> float | None:
+def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -> float:
     """How far words are from a number: characters, and more for every comma, `and` or other number in between."""
     low, high = (span.end, amount.start) if span.end <= amount.start else (amount.end, span.start)
     if span.start < amount.end and amount.start < span.end:
@@ -191,9 +197,7 @@ def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metr
 def _metric_of(text: Text, amount: Amount, metrics: Sequence[Mention], sentence: Span) -> Metric | None:
     """The metric that a number is of: the nearest in its sentence."""
     near = [
-        (away, one.name)
-        for one in metrics
-        if sentence.holds(one.start) and (away := distance(text, Span(one.start, one.end), amount, ())) is not None
+        (distance(text, Span(one.start, one.end), amount, ()), one.name) for one in metrics if sentence.holds(one.start)
     ]
     return min(near)[1] if near else None  # type: ignore[return-value]  # names of metrics
 

@@ -133,7 +133,8 @@ def _unit(plain: str, place: int) -> tuple[Unit, str, float, int]:
 @cache
 def _comparisons(ending: bool) -> tuple[tuple[Compared, re.Pattern[str]], ...]:
     table = _BEFORE if ending else _AFTER
-    bounds = (r"(?<![A-Za-z])", r"(?![A-Za-z])") if ending else (r"\s*", "")
+    word = r"(?:(?<=[A-Za-z.])(?![A-Za-z])|(?<![A-Za-z.]))"
+    bounds = (r"(?:(?<![A-Za-z])(?=[A-Za-z])|(?=[<>=]))", word) if ending else (r"\s*", "")
     return tuple((sign, re.compile(f"{bounds[0]}(?:{words}){bounds[1]}", re.IGNORECASE)) for sign, words in table)
 
 

@@ -143,7 +143,8 @@ class _Reader:
         return Reading(requirements=made.model_copy(update={"user": user}), refusal=declined)
 
     def _goal(self) -> Goal:
-        spoken = phrases(self.text, self._spans([*self.metrics, *self.named]))
+        handed_over = mentions(self.text.plain, vocabulary().deliverables)
+        spoken = phrases(self.text, self._spans([*self.metrics, *self.named, *handed_over]))
         told = tasks.said_task(self.text, self.metrics, self.named)
         sure = (
             told.task

@@ -23,8 +23,8 @@ _MODELLING = re.compile(
 _OTHER = re.compile(
     r"\b(?:write|compose|draw|sing|tell|translate|summari[sz]e|paint|cook|book|"
     r"order|play|"
-    r"invent|rewrite|proofread|explain|print|reveal|show|delete|send)\b[^.!?]{0,60}?"
-    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|"
+    r"invent|rewrite|proofread|explain|print|reveal|show|delete|send|give)\b[^.!?]{0,60}?"
+    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|advice|opinions?|"
     r"novels?|haikus?|limericks?|blog posts?|movies?|pizza|flights?|hotels?|"
     r"tickets? (?:to|for)|websites?|"
     r"system prompt|api keys?|passwords?|secrets?|into (?:french|german|spanish|"
@@ -86,7 +86,9 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
     if not plain:
         return None if given else _not_a_task("The request is empty.")
     targeted = bool(columns) and goal.chosen.how in ("said", "values")
-    modelling = _MODELLING.search(plain) is not None or goal.said.strength in ("explicit", "implied")
+    modelling = _MODELLING.search(plain) is not None or (
+        goal.said.strength in ("explicit", "implied") or (given and goal.said.strength == "weak")
+    )
     if _EXPLAIN.search(plain) and not targeted:
         reason = "This is a question about machine learning, and what is made here are models from data."
         return Refusal(code="question", reason=reason, example=EXAMPLE)

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 from palmette.automl.requirements.columns import (
     Columns,
     Match,
+    by_initials,
+    by_one_value,
     by_values,
     close,
     exact,
@@ -117,10 +119,12 @@ _SAYS: tuple[tuple[int, str], ...] = (
         r"\b(?:how|which|who|whose|will|would|does|is|"
         r"are)\s+(?P<np>(?:[\w'-]+\s+){0,6}[\w'-]+)\s*\?",
     ),
-    (2, r"\bhow\s+(?:many|much|likely|often|big|high)\s+(?P<np>(?:[\w'-]+\s*){1,8})"),
+    (2, rf"\b(?:drives?|drivers? of|influences?|causes?|affects?|leads? to)\s+(?:the\s+)?{_NP}"),
+    (2, rf"\b(?:need|want|looking for|interested in|give me)\s+(?:to (?:know|have|get)\s+)?(?:the\s+|an?\s+)?{_NP}"),
+    (2, r"\bhow\s+(?P<np>(?:many|much|likely|often|big|high)\s+(?:[\w'-]+\s*){1,8})"),
     (
         2,
-        r"\bhow\s+(?P<np>(?:long|expensive|heavy|old|large|far|tall|loud|warm|"
+        r"\bhow\s+(?P<np>(?:long|expensive|heavy|old|large|strong|far|tall|loud|warm|"
         r"fast)\s+(?:[\w'-]+\s*){1,8})",
     ),
     (
@@ -216,16 +220,20 @@ def choose(
     if len(codes) == 1:
         return Chosen(codes[0], "said", None)
     able = {name: hint for name, hint in likely.items() if task is None or task in fitting(hint).tasks}
+    if (name := _in_brackets(text, spoken, likely)) is not None:
+        return Chosen(name, "said", None)
     chosen = _best(spoken, able or likely)
     if chosen is not None and not chosen.others:
         return chosen
-    if (name := by_values(text.plain, likely)) is not None:
+    if (name := by_values(text.plain, likely) or by_initials(text.plain, likely)) is not None:
         return Chosen(name, "values", spoken[0] if spoken else None)
     if chosen is not None:
         return chosen
     named = list(dict.fromkeys(name for _, _, name in named_in(text.plain, able or likely)))
     if len(named) == 1:
         return Chosen(named[0], "said", None)
+    if not usual(able or likely) and (name := by_one_value(text.plain, likely)) is not None:
+        return Chosen(name, "values", spoken[0] if spoken else None)
     return _default(spoken, able or likely)
 
 
@@ -234,12 +242,21 @@ def _best(spoken: Sequence[Spoken], columns: Columns) -> Chosen | None:
     fits = [(_leaning(rank(one.words, columns), one, columns), one) for one in spoken]
     best: tuple[float, Chosen] | None = None
     for options, one in fits:
-        if not options or options[0].score < (0.35 if one.sure < 3 else 0.6):
+        if not options or options[0].score < (0.28 if one.sure < 3 else 0.6):
             continue
         strength = options[0].score - 0.12 * one.sure
         if best is None or strength > best[0] + 1e-9:
             best = strength, Chosen(options[0].column, "said", one, _rivals(close(options), one))
     return best[1] if best else None
+
+
+def _in_brackets(text: Text, spoken: Sequence[Spoken], columns: Columns) -> str | None:
+    """The column that is named in brackets right after words for the target."""
+    for match in re.finditer(r"\(([\w .-]{1,40}?)(?:\s*[<>=]+\s*[\d.]+)?\)", text.plain):
+        near = any(0 <= match.start() - one.end <= 2 for one in spoken)
+        if near and (name := exact(match[1], columns)) is not None:
+            return name
+    return None
 
 
 def _is_name(one: Spoken) -> bool:
@@ -275,7 +292,7 @@ def _rivals(names: Sequence[str], one: Spoken) -> tuple[str, ...]:
 
 
 def _default(spoken: Sequence[Spoken], columns: Columns) -> Chosen:
-    said = next((one for one in spoken if one.sure < 2), None)
+    said = next(iter(spoken), None)
     if (name := usual(columns)) is not None:
         return Chosen(name, "usual", said)
     if columns:

@@ -64,7 +64,8 @@ _AMOUNTS = re.compile(
     r"amounts?|revenues?|sales|durations?|number of|counts? of|temperature|demand|"
     r"consumption|"
     r"salar(?:y|ies)|values? of|estimat\w+|quantity|age of|weight of|yields?|expenses?|"
-    r"charges|lifetime|delay in|mileage|load|numeric(?:al)? (?:value|target))\b",
+    r"charges|lifetime|delay in|mileage|load|numeric(?:al)? (?:value|target)|"
+    r"as (?:an? )?(?:real |continuous )?(?:number|amount|quantity)|continuous)\b",
     re.I,
 )
 _IMPLIED: dict[str, Task] = {

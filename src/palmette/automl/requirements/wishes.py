@@ -47,7 +47,7 @@ _BARRED = re.compile(
     re.I,
 )
 _TELLS = re.compile(
-    r"['\"`]?[^.;]{0,30}\b(?:gives? (?:it|the (?:target|answer|label)|this|"
+    r"['\"`]?[^.;,]{0,20}\b(?:gives? (?:it|the (?:target|answer|label)|this|"
     r"everything) away|leaks?|(?:drop|exclude|ignore|remove) it|(?:must|may|should|"
     r"can) ?not be used|"
     r"(?:is|are) (?:not allowed|forbidden|off limits|a leak|cheating|"
@@ -139,6 +139,7 @@ def features(text: Text, columns: Columns) -> tuple[str, ...]:
     """What the prediction may rest on, where the request lists it."""
     plain = text.plain
     for pattern in (
+        r"\bregress\w*\s+(?:of\s+)?(?:(?!based\b)\w+\s+){1,3}on\s+(?:the\s+)?(?P<list>[^.;()]+?)(?=[.;]|$)",
         r"\b(?:based on|using|from|given|by)\b[^.;()]{0,80}\((?P<list>[^()]*,[^()]*)\)",
         r"\bgiven [^.;()]{0,40}\((?P<list>[^()]+ and [^()]+)\)",
         r"\b(?:features?|columns?|variables?|attributes?|factors?|information|inputs?|"
