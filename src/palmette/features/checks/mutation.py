@@ -12,10 +12,12 @@ from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frame import Frame
+from palmette.features.frames.scenarios import Scenario
 from palmette.features.harness.harness import Case, CaseResult
 from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.source import parse
+from palmette.features.spec.view import View
 
 ORIGINAL = "original"
 _CHANGE = "in scenario "
@@ -99,30 +101,26 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Chan
         results = subject.run(cases)
     right = subject.outputs.scenarios
     outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
-    untold = _untold(subject)
+    untold = [_untold(subject.view, item) for item in found]
+    everything = [frozenset[str]()] * len(found)
 
-    def first(own: Sequence[CaseResult], without: Collection[str]) -> str:
-        return next((text for pair in zip(right, own, strict=True) if (text := _change(subject, *pair, without))), "")
+    def first(own: Sequence[CaseResult], without: Sequence[Collection[str]]) -> str:
+        pairs = zip(right, own, without, strict=True)
+        return next((text for each in pairs if (text := _change(subject, *each))), "")
 
     changes = {}
     for mutant, own in zip(alive, outputs, strict=True):
         text = first(own, untold)
-        changes[mutant.name] = Change(text) if text or not untold else Change(first(own, ()), told=False)
+        changes[mutant.name] = Change(text) if text else Change(first(own, everything), told=False)
     return changes
 
 
-def _untold(subject: Subject) -> set[str]:
-    """Features that the oracle has no answer for in any scenario: no test can say what they should be."""
-    untold: set[str] | None = None
-    for item in subject.scenarios:
-        try:
-            skipped = expected(subject.view, item.frames, item.as_of).skipped
-        except (NotCovered, WouldFail):
-            continue
-        untold = set(skipped) if untold is None else untold & set(skipped)
-        if not untold:
-            return set()
-    return untold or set()
+def _untold(view: View, scenario: Scenario) -> Collection[str]:
+    """Features that the oracle has no answer for: no test can say what they should be."""
+    try:
+        return expected(view, scenario.frames, scenario.as_of).skipped
+    except (NotCovered, WouldFail):
+        return view.output
 
 
 def _change(subject: Subject, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
