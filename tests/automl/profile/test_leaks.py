@@ -213,6 +213,11 @@ def test_every_detector_has_a_planted_leak_or_a_test_of_its_own() -> None:
     assert {*DETECTORS} - {case.code for case in PLANTED.values()} == {"time-overlap"}
 
 
+def test_the_reference_lists_every_detector() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "data.md").read_text("utf-8")
+    assert not [code for code in DETECTORS if f"| {code} |" not in text]
+
+
 @pytest.mark.parametrize("name", ["entities on both sides", "equal rows on both sides"])
 def test_the_cut_of_the_house_has_no_such_leak(name: str) -> None:
     case = PLANTED[name]
