@@ -68,7 +68,7 @@ def _purpose(view: View, role: Role) -> str:
     return {
         "load": "The tables that the view reads, with the columns that it needs.",
         "build": f"{rows}, with what was known{when}.",
-        "write": "Writes the view; of a partitioned one, only the partitions that it has rows for."
+        "write": "Writes the view, and of partitions only those that it has rows for."
         if view.partition
         else "Writes the view.",
         "main": "Entry point for `spark-submit`.",

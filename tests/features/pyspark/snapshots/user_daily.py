@@ -73,7 +73,7 @@ def transactions_by_user(transactions: DataFrame, as_of: datetime) -> DataFrame:
 
 
 def write(features: DataFrame, config: dict[str, Any]) -> None:
-    """Writes the view; of a partitioned one, only the partitions that it has rows for."""
+    """Writes the view, and of partitions only those that it has rows for."""
     if features.sparkSession.catalog.tableExists(OUTPUT_TABLE):
         features.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").insertInto(
             OUTPUT_TABLE, overwrite=True
