@@ -1,0 +1,153 @@
+"""A blueprint by rules, from the data alone: what an expert would write down before seeing a score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
+
+from palmette.automl.data import Column
+from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
+from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Dropped, Example, Folds, Kind, Transform
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS: dict[str, Kind] = {
+    "numeric": "numeric",
+    "categorical": "categorical",
+    "boolean": "boolean",
+    "datetime": "datetime",
+    "text": "text",
+    "list": "text",
+}
+"""What columns of each kind become; those of other kinds are left out."""
+REASONS = {"identifier": "another in every row, as a name is", "constant": "the same in every row"}
+TRANSFORMS: dict[str, Transform] = {"rmsle": "log1p", "rmse_log": "log"}
+"""What a metric of logarithms is about: its root mean square is learnt directly on that scale."""
+FEW, MANY = 3_000, 30_000
+"""Rows below which more folds are worth their time and a second thread is not, and above which few folds do."""
+MARGIN = 0.1
+"""Share of the target's range by which a prediction may leave it."""
+SHOWN_CATEGORIES = 30
+WHOLE = re.compile(r"(-?\d+)\.0")
+
+
+class Goal(NamedTuple):
+    """What is to be predicted, and how well is measured."""
+
+    task: Literal["classification", "regression"]
+    target: str
+    metric: str
+    positive: str | None = None
+
+
+def draft(
+    goal: Goal,
+    columns: Sequence[Column],
+    rows: pd.DataFrame,
+    wanted: Iterable[Algorithm] = ALGORITHMS,
+    seed: int = 0,
+) -> Blueprint:
+    """A blueprint for training rows, each with the target, whose columns are as described.
+
+    Raises:
+        UserError: no column says anything about the target.
+    """
+    inputs = [column for column in columns if column.name != goal.target]
+    kept = [column for column in inputs if column.kind in KINDS]
+    left = [column for column in inputs if column.kind not in KINDS]
+    if not kept:
+        reasons = ", ".join(f"{column.name!r} is {REASONS[column.kind]}" for column in left) or "there is no other"
+        message = f"No column is left to predict {goal.target!r} from: {reasons}."
+        raise UserError(message, "Add columns that say something about it.", code="no-columns")
+    target = rows[goal.target]
+    classes = class_names(target)
+    transform = TRANSFORMS.get(goal.metric, "none")
+    is_classes = goal.task == "classification"
+    return Blueprint(
+        title=goal.target,
+        task=goal.task,
+        target=goal.target,
+        metric=goal.metric,
+        rows=len(rows),
+        columns=tuple(_plan(column, rows[column.name]) for column in kept),
+        dropped=tuple(Dropped(name=column.name, reason=REASONS[column.kind]) for column in left),
+        classes=tuple(sorted(classes.unique())) if is_classes else (),
+        positive=goal.positive,
+        transform="none" if is_classes else transform,
+        bounds=None if is_classes else _bounds(target, transform),
+        algorithms=installed(wanted),
+        threads=1 if len(rows) < FEW else 2,
+        folds=_folds(len(rows), int(classes.value_counts().min()) if is_classes else None),
+        seed=seed,
+    )
+
+
+def class_names(target: pd.Series) -> pd.Series:
+    """Classes as text; whole numbers without a fraction."""
+    return target.astype(str).str.strip().str.replace(WHOLE, r"\1", regex=True)
+
+
+def _plan(column: Column, values: pd.Series) -> ColumnPlan:
+    kind = KINDS[column.kind]
+    categories = sorted(map(str, values.dropna().unique())) if kind == "categorical" else []
+    return ColumnPlan(
+        name=column.name,
+        kind=kind,
+        treatment=_treatment(kind, column, values),
+        categories=tuple(categories) if len(categories) <= SHOWN_CATEGORIES else (),
+        examples=tuple(_example(kind, one) for one in column.examples),
+    )
+
+
+def _treatment(kind: Kind, column: Column, values: pd.Series) -> str:
+    missing = f"{column.missing:.1%} missing" if column.missing else "none missing"
+    match kind:
+        case "numeric":
+            return f"{missing}; {values.min():.6g} to {values.max():.6g}"
+        case "categorical":
+            return f"{missing}; {column.distinct} categories"
+        case "datetime":
+            return f"{missing}; {values.min():%Y-%m-%d} to {values.max():%Y-%m-%d}"
+        case "text":
+            return f"{missing}; {column.distinct} different texts"
+        case "boolean":
+            return missing
+        case _ as never:
+            assert_never(never)
+
+
+def _example(kind: Kind, text: str) -> Example:
+    if kind == "numeric":
+        try:
+            return float(text)
+        except ValueError:
+            return None
+    if kind == "boolean":
+        from palmette.automl.data.kinds import TRUE
+
+        return text.strip().casefold() in TRUE
+    return text
+
+
+def _bounds(target: pd.Series, transform: Transform) -> tuple[float, float]:
+    """The range of the target and a little more, on the scale that is learnt; never below 0 where no value is."""
+    import numpy as np
+
+    learn, restore = {"none": (np.positive, np.positive), "log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}[
+        transform
+    ]
+    low, high = float(learn(target.min())), float(learn(target.max()))
+    margin = MARGIN * (high - low)
+    lowest, highest = float(restore(low - margin)), float(restore(high + margin))
+    return (max(lowest, 0.0) if target.min() >= 0 else lowest), highest
+
+
+def _folds(rows: int, rarest: int | None) -> Folds:
+    """More folds where rows are few: each model then learns from nearly all of them."""
+    count = 8 if rows < FEW else 5 if rows < MANY else 3
+    if rarest is None:
+        return Folds(count=min(count, max(2, rows)), kind="random")
+    return Folds(count=max(2, min(count, rarest)), kind="stratified")
