@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +148,17 @@ def test_every_refusal_gives_an_example_that_is_accepted() -> None:
         assert refusal and refusal.reason.endswith((".", "...")) and not re.search(r"\s{2}", refusal.reason)
         again = read_request(refusal.example, tables().get(case.get("columns", "")), ["customers.csv"])
         assert again.refusal is None or ("columns" in case and refusal.code != "no-target")
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "requirements.md"
+EXAMPLES = re.findall(r"^\| `([^`]+)` \| (\w+): (.+) \|$", DOCUMENT.read_text("utf-8"), re.M)
+
+
+@pytest.mark.parametrize(("words", "field", "value"), EXAMPLES)
+def test_the_examples_of_the_documentation(words: str, field: str, value: str) -> None:
+    got = flat(read_request(f"Build a model from data.csv: {words}."))[field]
+    assert (", ".join(got) if isinstance(got, list) else str(got)) == value
+
+
+def test_the_documentation_has_its_examples() -> None:
+    assert len(EXAMPLES) >= 20

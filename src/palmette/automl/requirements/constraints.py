@@ -67,6 +67,7 @@ _BEAT = re.compile(
     r"top) ?(?:it|that|this|them|than)?\b",
     re.I,
 )
+_BEAT_IT = re.compile(r"\b(?:beat|outperform|improve (?:up)?on|exceed|surpass|top)\s+(?:it|that|this|them)\b", re.I)
 _ABOUT_SCORE = re.compile(r"\b(?:it|this|that|score|performance|value|result|quality|number)\b", re.I)
 _UNSURE = re.compile(
     r"\b(?:confidence|significance|quantile|percentile|of (?:the )?(?:rows|data|cases|"
@@ -184,7 +185,7 @@ def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metr
         return None
     before = _FACT.search(text.plain, sentence.start, amount.start)
     after = _FACT.search(text.plain, amount.end, sentence.end) and not _goal(text, amount)
-    fact = (before or after) and not amount.comparison
+    fact = (before or after or _BEAT_IT.search(text.plain, amount.end)) and not amount.comparison
     if fact:
         if not _BEAT.search(text.plain, sentence.start):
             return None
