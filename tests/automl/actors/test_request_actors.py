@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +21,7 @@ from palmette.llm.prompt import load_prompt
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 AGENTS: Mapping[str, type[Agent]] = {"request_verifier": RequestVerifier, "requirement_parser": RequirementParser}
-CASES = [case for name in ("paper", "unseen", "fresh", "later") for case in load(name)]
+CASES = [case for name in ("paper", "unseen", "fresh", "later", "last") for case in load(name)]
 CHURN = "Predict Churn with at least 80 % accuracy, under 5 ms a row. Do not use XGBoost or customerID."
 
 
@@ -105,6 +106,12 @@ def test_one_question_with_its_default(reply: str | None, answer: str, by_person
     given = parser(asked.request.text, "energy", verification=output)
     made = RequirementParser().run(given, context("requirement_parser")).output
     assert made.dataset.target_column == answer
+
+
+def test_a_whole_data_set_may_stand_for_its_summary() -> None:
+    column = {"name": "price", "kind": "numeric", "distinct": 9, "examples": ["1"], "dtype": "int64", "missing": 0.0}
+    summary = DataSummary.model_validate({"columns": [column], "rows": 20, "files": []})
+    assert list(summary.hints) == ["price"] and DataSummary.model_validate(summary.model_dump(mode="json")) == summary
 
 
 def test_words_in_a_request_are_no_orders() -> None:
@@ -227,7 +234,7 @@ def test_an_answer_that_was_asked_for_binds() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_example_of_a_prompt_is_an_answer(name: str) -> None:
     cls = AGENTS[name]
-    file = load_prompt(Path("src/palmette/automl/actors") / name / "prompt.md")
+    file = load_prompt(Path(inspect.getfile(cls)).with_name("prompt.md"))
     for example in file.example.split("or, instead:"):
         answer = read_answer(Reply(text=example, model="m"), cls.Answer)
         assert isinstance(answer, cls.Answer), answer

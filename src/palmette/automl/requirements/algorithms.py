@@ -27,7 +27,7 @@ _MUST = (
     r"choose|apply|run|fine-?tune|develop|need|want|require)\b"
 )
 _BASELINE = (
-    r"\b(?:beat|outperform|better than|compar(?:e|ed|ing|ison)|against|versus|vs|"
+    r"\b(?:beats?|outperforms?|better than|compar(?:e|ed|ing|ison)|against|versus|vs|"
     r"baseline|"
     r"current(?:ly)?|existing|today|so far|our old|at the moment)\b"
 )

@@ -108,6 +108,8 @@ def constraints(
             one = _with_sign(text, amount, "parameters") if amount.comparison or _goal(text, amount) else None
         elif amount.unit == "size":
             one = None if _NOT_MODEL.match(text.plain, amount.end) else _of_model(text, amount)
+        elif (metric := _in_its_unit(text, amount, metrics, numbers)) is not None:
+            one = _with_sign(text, amount, "score", metric, amount.number)
         else:
             one = _time(text, amount, numbers)
         if (
@@ -117,6 +119,17 @@ def constraints(
         ):
             found.append(one)
     return found
+
+
+def _in_its_unit(text: Text, amount: Amount, metrics: Sequence[Mention], others: Sequence[Amount]) -> Metric | None:
+    """The metric that a time is of, as in `a mean absolute error of 20 minutes`: one that has the target's unit."""
+    sentence = text.sentence(amount.start)
+    metric = _metric_of(text, amount, metrics, sentence)
+    if metric not in ("mae", "rmse", "medae"):
+        return None
+    away = min(distance(text, Span(m.start, m.end), amount, ()) for m in metrics if m.name == metric)
+    cue = _nearest(text, amount, others)
+    return metric if cue is None or away < cue[0] else None
 
 
 def _of_model(text: Text, amount: Amount) -> Found | None:
@@ -134,7 +147,8 @@ def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
         text.plain[amount.end :],
     ):
         return None
-    cue = _nearest_cue(text, amount, others)
+    nearest = _nearest(text, amount, others)
+    cue = nearest[1] if nearest else None
     sentence = text.sentence(amount.start)
     if cue is None and not long and amount.comparison:
         quick = _EACH.search(text.plain, sentence.start, sentence.end) is not None and amount.value < 60
@@ -144,7 +158,7 @@ def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
     return _with_sign(text, amount, cue)
 
 
-def _nearest_cue(text: Text, amount: Amount, others: Sequence[Amount]) -> Quantity | None:
+def _nearest(text: Text, amount: Amount, others: Sequence[Amount]) -> tuple[float, Quantity] | None:
     """Whether a time is one of training or of prediction: the nearest word decides."""
     sentence = text.sentence(amount.start)
     best: tuple[float, Quantity] | None = None
@@ -154,7 +168,7 @@ def _nearest_cue(text: Text, amount: Amount, others: Sequence[Amount]) -> Quanti
             away = distance(text, span, amount, others) + (_VAGUE_AWAY if _VAGUE.fullmatch(match[0]) else 0)
             if best is None or away < best[0]:
                 best = (away, quantity)
-    return best[1] if best else None
+    return best
 
 
 def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -> float:

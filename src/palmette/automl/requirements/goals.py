@@ -66,11 +66,12 @@ def decide(said: Said, chosen: Chosen, spoken: Sequence[Spoken], columns: Column
             field=TARGET, value=chosen.column, why=f"the request fits {_or(options)} equally; it is the first"
         )
         return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
-    if chosen.how == "last" and chosen.spoken is not None:
+    unsure = chosen.how == "last" or (chosen.how == "usual" and said.strength == "none")
+    if unsure and chosen.spoken is not None:
         ranked = (chosen.column, *(name for name in columns if name != chosen.column))[:8]
         asked = f"No column goes by {chosen.spoken.words!r}. Which one is to be predicted?"
         noted = Assumption(
-            field=TARGET, value=chosen.column, why=f"no column goes by {chosen.spoken.words!r}; it is the last one"
+            field=TARGET, value=chosen.column, why=f"no column goes by {chosen.spoken.words!r}; {_WHY[chosen.how]}"
         )
         goal = Goal(
             None, chosen.column, chosen, said, words, Question(about=TARGET, text=asked, options=ranked), (noted,)

@@ -18,7 +18,7 @@ Compared = Comparison | Literal["worse", "better"]
 
 _LONGER = r"(?:more|longer|higher|larger|bigger|greater|slower|heavier)"
 _LESS = r"(?:less|lower|fewer|smaller|shorter)"
-_NOT = r"(?:\b(?:no|not|never|without|cannot|avoid)\b|\b[a-z]+n't\b)"
+_NOT = r"(?:\b(?:no|not|nothing|never|without|cannot|avoid)\b|\b[a-z]+n't\b)"
 _EQUAL = r"(?:\s+(?:or|and)\s+equal(?:s)?(?:\s+to)?)"
 _BEFORE: tuple[tuple[Compared, str], ...] = (
     (">=", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LESS}\s+than|below|under|beneath)"),
@@ -57,7 +57,7 @@ _AFTER: tuple[tuple[Compared, str], ...] = (
 _REFUSED = re.compile(
     r"[^.;]{0,40}\b(?:is|are|would be)\s+(?:not\s+(?:acceptable|ok|okay|tolerable|"
     r"allowed|"
-    r"good enough)|unacceptable|too\s+(?:much|high|long|slow|big|large|many)|a no-go)",
+    r"good enough)|unacceptable|useless|worthless|too\s+(?:much|high|long|slow|big|large|many)|a no-go)",
     re.I,
 )
 _OPPOSITE: dict[Compared, Compared] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -73,7 +73,8 @@ class Amount:
     unit: Unit
     start: int
     end: int
-    unit_word: str = ""
+    number: float
+    """As written, without its unit."""
     comparison: Compared | None = None
     compared: Span | None = None
     """Where the comparison stands."""
@@ -95,8 +96,10 @@ def amounts(text: Text, taken: Iterable[Span]) -> list[Amount]:
         if any(span.holds(match.start("value")) for span in taken) or _in_word(text.plain, match):
             continue
         value, after = float(match["value"]), match.end()
-        unit, word, factor, end = _unit(text.plain, after)
-        found.append(_compared(text, Amount(value * factor, unit, match.start(), end, word), found))
+        unit, factor, end = _unit(text.plain, after)
+        if not unit and re.search(r"[A-Za-z]-$", text.plain[: match.start("value")]):
+            continue
+        found.append(_compared(text, Amount(value * factor, unit, match.start(), end, value), found))
     return found
 
 
@@ -122,12 +125,12 @@ def _units() -> tuple[tuple[re.Pattern[str], Unit, float], ...]:
     return tuple(units)
 
 
-def _unit(plain: str, place: int) -> tuple[Unit, str, float, int]:
-    """The unit after a number: kind, as written, factor to the base unit, where it ends."""
+def _unit(plain: str, place: int) -> tuple[Unit, float, int]:
+    """The unit after a number: kind, factor to the base unit, where it ends."""
     for pattern, unit, factor in _units():
         if (match := pattern.match(plain, place)) is not None:
-            return unit, match[0].strip(" -"), factor, match.end()
-    return "", "", 1.0, place
+            return unit, factor, match.end()
+    return "", 1.0, place
 
 
 @cache

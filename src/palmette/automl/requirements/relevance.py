@@ -21,10 +21,13 @@ _MODELLING = re.compile(
     re.I,
 )
 _OTHER = re.compile(
-    r"\b(?:write|compose|draw|sing|tell|translate|summari[sz]e|paint|cook|book|"
+    r"\b(?:write|recommend|suggest|compose|draw|sing|tell|translate|summari[sz]e|paint|"
+    r"cook|book|"
     r"order|play|"
-    r"invent|rewrite|proofread|explain|print|reveal|show|delete|send|give)\b[^.!?]{0,60}?"
-    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|advice|opinions?|"
+    r"invent|rewrite|proofread|explain|print|reveal|show|delete|send|"
+    r"give)\b[^.!?]{0,60}?"
+    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|"
+    r"advice|opinions?|restaurants?|e-?mails?|gifts?|films?|"
     r"novels?|haikus?|limericks?|blog posts?|movies?|pizza|flights?|hotels?|"
     r"tickets? (?:to|for)|websites?|"
     r"system prompt|api keys?|passwords?|secrets?|into (?:french|german|spanish|"

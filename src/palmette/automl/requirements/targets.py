@@ -211,7 +211,7 @@ def choose(
     open_ = {name: hint for name, hint in columns.items() if name not in barred and hint.kind != "constant"}
     likely = {name: hint for name, hint in open_.items() if hint.kind not in ("identifier", "text", "list")} or open_
     for one in spoken:
-        if (name := exact(one.words, open_)) is not None:
+        if one.sure < 2 and (name := exact(one.words, open_)) is not None:
             return Chosen(name, "said", one)
         if columns and _is_name(one) and not _is_value(one.words, columns):
             best = rank(one.words, likely)
@@ -229,7 +229,7 @@ def choose(
         return Chosen(name, "values", spoken[0] if spoken else None)
     if chosen is not None:
         return chosen
-    named = list(dict.fromkeys(name for _, _, name in named_in(text.plain, able or likely)))
+    named = list(dict.fromkeys(name for _, _, name in named_in(_without_sources(text.plain), able or likely)))
     if len(named) == 1:
         return Chosen(named[0], "said", None)
     if not usual(able or likely) and (name := by_one_value(text.plain, likely)) is not None:
@@ -272,8 +272,12 @@ def _is_value(words: str, columns: Columns) -> bool:
 
 def _goals(text: Text) -> set[str]:
     """The names in a text that are not told as what to predict from."""
-    told = re.sub(r"\b(?:from|based on|using|given|except|without|with)\b[^.;]*", " ", text.plain, flags=re.I)
-    return set(re.findall(r"\w+", told))
+    return set(re.findall(r"\w+", _without_sources(text.plain)))
+
+
+def _without_sources(plain: str) -> str:
+    """A text without what is told as the source of a prediction."""
+    return re.sub(r"\b(?:from|based on|using|given|except|without|with)\b[^.;]*", " ", plain, flags=re.I)
 
 
 def _leaning(options: list[Match], one: Spoken, columns: Columns) -> list[Match]:

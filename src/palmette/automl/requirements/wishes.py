@@ -43,7 +43,7 @@ _BARRED = re.compile(
     r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
     r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
     r"other than|"
-    r"but not)\b",
+    r"but not|(?:everything|all|anything) (?:but|except))\b",
     re.I,
 )
 _TELLS = re.compile(
@@ -139,7 +139,8 @@ def features(text: Text, columns: Columns) -> tuple[str, ...]:
     """What the prediction may rest on, where the request lists it."""
     plain = text.plain
     for pattern in (
-        r"\bregress\w*\s+(?:of\s+)?(?:(?!based\b)\w+\s+){1,3}on\s+(?:the\s+)?(?P<list>[^.;()]+?)(?=[.;]|$)",
+        r"\bregress\w*\s+(?:of\s+)?(?:(?!based\b)\w+\s+){1,3}on\s+(?:the\s+)"
+        r"?(?P<list>[^.;()]+?)(?=[.;]|$)",
         r"\b(?:based on|using|from|given|by)\b[^.;()]{0,80}\((?P<list>[^()]*,[^()]*)\)",
         r"\bgiven [^.;()]{0,40}\((?P<list>[^()]+ and [^()]+)\)",
         r"\b(?:features?|columns?|variables?|attributes?|factors?|information|inputs?|"
@@ -187,14 +188,22 @@ def deliverables(text: Text) -> tuple[DeliverableWish, ...]:
     plain, found = text.plain, dict[str, DeliverableWish]()
     for one in mentions(plain, vocabulary().deliverables):
         sentence = text.sentence(one.start)
-        if _negated(plain, one.start) or (
-            _IS_MADE.search(plain[one.start : one.end]) and not _HAND_OVER.search(plain, sentence.start, one.start)
+        if (
+            _is_verb(plain, sentence, one)
+            or _negated(plain, one.start)
+            or (_IS_MADE.search(plain[one.start : one.end]) and not _HAND_OVER.search(plain, sentence.start, one.start))
         ):
             continue
         found.setdefault(one.name, DeliverableWish(name=one.name, words=text.quote(one.start, one.end)))  # type: ignore[arg-type]  # a deliverable
     if "submission" in found:
         found.pop("predictions", None)
     return tuple(found.values())
+
+
+def _is_verb(plain: str, sentence: Span, one: Mention) -> bool:
+    """Whether a sentence begins with it and goes on: `Report the accuracy`."""
+    begins = not plain[sentence.start : one.start].strip(" -*")
+    return begins and one.name == "report" and re.match(r"\s+[a-z]", plain[one.end :]) is not None
 
 
 def listed(text: Text, table: Mapping[str, tuple[str, ...]]) -> list[Mention]:
