@@ -40,14 +40,21 @@ class ParserInput(Model):
 
 class ParsedAnswer(Answer):
     problem: ProblemPart
+    """What is to be solved, and the numbers that it must keep to."""
     dataset: DatasetPart
+    """The data, the target among them, and how they are to be used."""
     user: UserPart = UserPart()
+    """Who asks."""
     model: ModelPart = ModelPart()
+    """Which algorithms and libraries are wanted, and which are not."""
     knowledge: KnowledgePart = KnowledgePart()
+    """What is preferred without a number, and what is known about the data."""
     service: ServicePart = ServicePart()
+    """What is to be handed over, and where it will run."""
     evidence: dict[str, str] = Field(default_factory=dict)
     """By field, e.g. `problem.task`: the words of the request that it was read from, exactly as written."""
     assumptions: tuple[Assumption, ...] = ()
+    """What was supposed about target and task, and why."""
 
 
 class RequirementParser(Agent):

@@ -75,8 +75,9 @@ def _constraint(one: Constraint) -> Iterator[Violation]:
 
 
 def _fits(one: Constraint, amount: Amount) -> bool:
-    units = {"score": ("", "percent"), "model size": ("size",), "parameters": ("parameters", "")}
-    values = [amount.value, amount.value / 100] if amount.unit in ("", "percent") else [amount.value]
+    units = {"score": ("", "percent", "time"), "model size": ("size",), "parameters": ("parameters", "")}
+    shares = amount.unit in ("", "percent")
+    values = [amount.number, amount.number / 100] if shares or one.quantity == "score" else [amount.value]
     return amount.unit in units.get(one.quantity, ("time",)) and any(
         abs(value - one.value) <= 1e-9 * max(1.0, abs(value)) for value in values
     )
