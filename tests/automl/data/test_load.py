@@ -150,7 +150,9 @@ def test_a_table_beside_training_and_test_tables_is_left_aside_and_told(tmp_path
 def test_rows_to_predict_are_all_kept_and_in_order(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("a,b,y\n" + "".join(f"{n},{n},{n % 2}\n" for n in range(20)), "utf-8")
     (tmp_path / "test.csv").write_text("a,b\n1,2\n,\n3,4\n1,2\n", "utf-8")
-    predict = load([tmp_path / "train.csv", tmp_path / "test.csv"]).predict
+    loaded = load([tmp_path / "train.csv", tmp_path / "test.csv"])
+    predict = loaded.predict
+    assert str(loaded.table["y"].dtype) == "int64"
     assert predict is not None and [str(value) for value in predict["a"]] == ["1.0", "nan", "3.0", "1.0"]
 
 

@@ -229,6 +229,12 @@ def test_honest_data_have_no_leak(seed: int) -> None:
     assert not leaks(classes(seed), "churn", "classification") and not leaks(amounts(seed), "price", "regression")
 
 
+def test_the_only_feature_is_never_dropped_unasked() -> None:
+    table = amounts()[["price"]].assign(square=lambda f: f["price"] ** 2)
+    (leak,) = leaks(table, "price", "regression")
+    assert (leak.code, leak.action, leak.default) == ("target-copy", "ask", "keep")
+
+
 def test_training_rows_later_than_a_hold_out_by_time_are_found() -> None:
     table = classes().assign(day=pd.date_range("2024-01-01", periods=1200, freq="h"))
     split = carelessly(table)

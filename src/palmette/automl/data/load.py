@@ -20,7 +20,7 @@ from palmette.automl.data.names import good_names
 from palmette.automl.data.numbers import decimal_sign
 from palmette.automl.data.opening import digest, open_file, refusal
 from palmette.automl.data.places import data_files
-from palmette.automl.data.roles import Roles, assign
+from palmette.automl.data.roles import Roles, assign, names_of
 from palmette.automl.data.values import MISSING, Typed, typed
 from palmette.errors import InputError, UserError, nearest
 
@@ -152,17 +152,12 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     sign = _sign([raw for raw in _all(roles) if raw.format == "csv"])
     whole = pd.concat([train, test, predict], ignore_index=True) if len(test) + len(predict) else train
     rows = len(train) + len(test)
-    frames: dict[str, Any] = {}
-    columns: list[Column] = []
-    for name, source in zip(names, sources, strict=True):
-        one = typed(whole[name], name, sign)
-        repairs += one.repairs
-        frames[name] = one.series
-        columns.append(_column(name, source, one, one.series.iloc[:rows]))
-    repairs += _empty_columns(columns)
-    full = pd.DataFrame(frames, columns=names)
+    lacking = {name for raw in roles.predict[:1] for name in names if name not in names_of(raw)}
+    made = {n: typed(whole[n].iloc[:rows] if n in lacking else whole[n], n, sign) for n in names}
+    columns = [_column(n, source, made[n], made[n].series.iloc[:rows]) for n, source in zip(names, sources, strict=True)]
+    repairs += [*chain.from_iterable(one.repairs for one in made.values()), *_empty_columns(columns)]
     renaming = dict(zip(sources, names, strict=True))
-    lacking = [name for raw in roles.predict[:1] for name in names if name not in good_names(raw.names)[0]]
+    asked = {n: one.series.iloc[rows:].reset_index(drop=True) for n, one in made.items() if n not in lacking}
     dataset = Dataset(
         places=(),
         files=_files(roles),
@@ -176,8 +171,8 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     )
     return Loaded(
         dataset,
-        full.iloc[:rows].reset_index(drop=True),
-        full.iloc[rows:].drop(columns=lacking).reset_index(drop=True) if len(predict) else None,
+        pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()}, columns=names),
+        pd.DataFrame(asked) if len(predict) else None,
         roles.submission.frame.set_axis(list(roles.submission.names), axis=1) if roles.submission else None,
     )
 

@@ -41,12 +41,9 @@ def require_target(table: pd.DataFrame, target: str, task: str, fewest: int) -> 
     distinct = known.nunique()
     _require(distinct > 1, "one-class", f"{what} is {str(known.iloc[0])[:60]!r} in every row.", "Name another target.")
     if task == "classification":
-        _require(
-            distinct <= max(MOST_CLASSES * len(known), 2),
-            "too-many-classes",
-            f"{what} has {distinct} classes in {len(known)} rows.",
-            "Name a column with classes that come again, or ask for a regression.",
-        )
+        said = f"{what} has {distinct} classes in {len(known)} rows."
+        remedy = "Name a column with classes that come again, or ask for a regression."
+        _require(distinct <= max(MOST_CLASSES * len(known), 2), "too-many-classes", said, remedy)
     elif not pd.api.types.is_numeric_dtype(known.dtype):
         shown = ", ".join(repr(str(value)[:30]) for value in known.drop_duplicates().iloc[:3])
         raise UserError(

@@ -35,14 +35,15 @@ def target_copy(ground: Ground) -> Iterator[Leak]:
             continue
         agreement = _renamed(ground, name) if ground.is_classes else _rescaled(ground, name)
         if agreement:
+            alone = ground.told == [name]  # without it there is nothing to learn from
             yield Leak(
                 code="target-copy",
                 severity="high",
                 columns=(name,),
                 text=f"{name!r} is the target {ground.target!r} in another form.",
                 evidence=agreement,
-                action="drop",
-                default="drop",
+                action="ask" if alone else "drop",
+                default="keep" if alone else "drop",
             )
 
 
