@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sqlite3
 from pathlib import Path
@@ -13,12 +14,14 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 
 from canned import Canned, models
 
-from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput
+from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput, RemarksAnswer, _of_remarks
 from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
 from palmette.automl.data import Aim, Places, TableError
 from palmette.automl.profile import Profile
 from palmette.engine import Context
 from palmette.errors import UserError
+from palmette.llm import Reply, read_answer
+from palmette.llm.prompt import load_prompt
 
 
 def context(**fields: Any) -> Context:
@@ -125,6 +128,12 @@ def test_remarks_that_say_more_than_words_are_refused(remark: str, code: str, fi
     input = profiling(file)
     made = answering([remark]).run(input, context()).output
     assert code in {violation.code for violation in DataProfiler().check(input, made, context()).violations}
+
+
+def test_the_example_of_the_prompt_is_an_answer() -> None:
+    file = load_prompt(Path(inspect.getfile(DataProfiler)).with_name("prompt.md"))
+    found = read_answer(Reply(text=file.example, model="m"), RemarksAnswer)
+    assert isinstance(found, RemarksAnswer) and not _of_remarks(found.remarks, {"closed_at", "len_cm", "len_in"})
 
 
 def test_the_prompt_quotes_names_of_columns_as_data(tmp_path: Path) -> None:

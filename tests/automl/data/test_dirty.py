@@ -238,6 +238,11 @@ def loop(folder: Path) -> Path:
     return folder / "a.csv"
 
 
+def looped(folder: Path) -> Path:
+    (folder / "again").symlink_to(folder, target_is_directory=True)
+    return folder
+
+
 def tables(folder: Path) -> Path:
     path = folder / "shop.db"
     with sqlite3.connect(path) as connection:
@@ -288,6 +293,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "no such file": (lambda folder: folder / "none.csv", "no-such-file"),
     "a folder without data": (lambda folder: folder, "no-data"),
     "a loop of links": (loop, "no-such-file"),
+    "a folder that holds itself": (looped, "no-data"),
     "an unreadable file": (unreadable, "unreadable"),
     "a device": (lambda _: Path(os.devnull), "not-a-file"),
     "several tables": (tables, "which-table"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,7 +98,9 @@ def _uci(name: str) -> HubSet:
 def _reached(place: str, fetch: Callable[[], Any]) -> Any:
     """What a client gives; its failure is a clear error, whatever class it is of."""
     try:
-        return fetch()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of retries and versions; the error says what matters
+            return fetch()
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         message = f"The set {place!r} could not be fetched: {reason}."

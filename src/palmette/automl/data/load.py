@@ -154,7 +154,8 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     rows = len(train) + len(test)
     lacking = {name for raw in roles.predict[:1] for name in names if name not in names_of(raw)}
     made = {n: typed(whole[n].iloc[:rows] if n in lacking else whole[n], n, sign) for n in names}
-    columns = [_column(n, source, made[n], made[n].series.iloc[:rows]) for n, source in zip(names, sources, strict=True)]
+    typed_as = zip(names, sources, strict=True)
+    columns = [_column(name, source, made[name], made[name].series.iloc[:rows]) for name, source in typed_as]
     repairs += [*chain.from_iterable(one.repairs for one in made.values()), *_empty_columns(columns)]
     renaming = dict(zip(sources, names, strict=True))
     asked = {n: one.series.iloc[rows:].reset_index(drop=True) for n, one in made.items() if n not in lacking}
