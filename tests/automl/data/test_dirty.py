@@ -133,6 +133,12 @@ READ: dict[str, Read] = {
     ),
     "percent": Read(lines("a,b", "5%,x", "7.5 %,y"), "a b", 2, "number-as-text", lambda t: series(t, "a") == [5, 7.5]),
     "units": Read(lines("a,b", *times("# kg,x")), "a b", 12, "number-as-text", lambda t: series(t, "a")[3] == 3),
+    "whole numbers with a unit stay whole": Read(
+        lines("a,b", *times("$1#,x", 10)), "a b", 10, "number-as-text", lambda t: str(t.table["a"].dtype) == "int64"
+    ),
+    "numbers in a row are no key": Read(
+        lines("age,b", *times("#,x")), "age b", 12, "", lambda t: t.dataset.columns[0].kind == "numeric"
+    ),
     "minus behind": Read(lines("a,b", "5-,x", "6,y", "7,z"), "a b", 3, "", lambda t: series(t, "a")[0] == -5),
     "infinities": Read(
         lines("a,b", *times("#.5,x"), "inf,y", "-Infinity,z"), "a b", 14, "infinite",

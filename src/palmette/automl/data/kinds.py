@@ -50,11 +50,8 @@ def is_id_name(name: str) -> bool:
 
 def _kind_of_numbers(present: pd.Series[Any], distinct: int, name: str) -> Kind:
     values = present.to_numpy(float)
-    if distinct == len(present) >= FEWEST and (values == np.floor(values)).all():
-        steps = np.diff(values)
-        if (steps == 1).all() or (is_id_name(name) and not name.lower().startswith("no_of")):
-            return "identifier"
-    return "numeric"
+    different = distinct == len(present) >= FEWEST and bool((values == np.floor(values)).all())
+    return "identifier" if different and is_id_name(name) else "numeric"
 
 
 def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:

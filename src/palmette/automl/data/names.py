@@ -36,7 +36,7 @@ def good_names(sources: Sequence[object]) -> tuple[list[str], list[Repair]]:
             why = {
                 "nameless-column": f"Column {number} has no name",
                 "repeated-column-name": f"The column name {text!r} occurs again",
-                "column-name": f"The column name {text[:200]!r} would trip libraries",
+                "column-name": f"The column name {text[:200]!r} has blanks or signs that trip libraries",
             }[code]
             repairs.append(Repair(code=code, subject=name, count=1, text=f"{why}; the column is called {name!r}."))
     return names, repairs

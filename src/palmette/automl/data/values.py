@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ MOST_TYPOS = 0.01
 CODE_LENGTH = 3
 EXACT = 2.0**53
 SAMPLE = 5000
+EXPONENT = re.compile(r"\d[eE][-+]?\d")
 Series = Any
 
 
@@ -102,7 +104,7 @@ def _plain_numbers(texts: Any, index: Any, name: str, decimal_sign: str) -> Type
     if (np.abs(known) < EXACT).all() and (known == np.floor(known)).all():
         if any(len(text.strip()) > 15 for text in texts[present]):
             return None
-        if len(known) == len(texts) and all(_is_whole(text.strip()) for text in texts):
+        if len(known) == len(texts) and _are_whole(values, texts, "."):
             series = series.astype("int64")
     elif (np.abs(known) >= EXACT).any():
         return None
@@ -155,7 +157,7 @@ def _numbers(column: _Distinct, decimal_sign: str) -> Typed | None:
     values = np.full(len(column.stripped), np.nan)
     values[kept] = numbers.values
     series = column.spread(values, np.nan)
-    if not np.isnan(series.to_numpy()).any() and all(_is_whole(text) for text in texts):
+    if not np.isnan(series.to_numpy()).any() and _are_whole(numbers.values, texts, numbers.decimal):
         series = series.astype("int64")
     reading = Reading(
         form="number",
@@ -181,9 +183,10 @@ def _manner(reading: Reading) -> tuple[tuple[str, str], ...]:
     return (("decimal comma", comma), ("thousands separator", reading.thousands), ("unit", reading.affix))
 
 
-def _is_whole(text: str) -> bool:
-    digits = text.lstrip("+-")
-    return digits.isdecimal() and len(digits) < 16
+def _are_whole(values: Any, texts: Sequence[str], decimal: str) -> bool:
+    """Whether numbers are whole, and written so."""
+    whole = bool((values == np.floor(values)).all() and (np.abs(values) < EXACT).all())
+    return whole and not any(decimal in text or EXPONENT.search(text) for text in texts)
 
 
 def _are_codes(texts: Sequence[str]) -> bool:
