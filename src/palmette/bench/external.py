@@ -75,7 +75,8 @@ class Run:
         expected = Expected(folds, blueprint.outputs, probabilities=bool(blueprint.classes))
         found = read_candidates(self.folder / "model", expected)
         if not found.candidates:
-            raise DeveloperError(f"Training failed: {found.violations}\n{done.stderr[-2000:]}", code="training-failed")
+            told = "; ".join(violation.message for violation in found.violations)
+            raise DeveloperError(f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}", code="no-candidate")
         target = rows[blueprint.target]
         truth = class_names(target).to_numpy(str) if blueprint.classes else target.to_numpy(float)
         judge = Judge(

@@ -146,6 +146,7 @@ def _facts(blueprint: Blueprint) -> dict[str, Any]:
         "boosting": [one for one in blueprint.algorithms if one in BOOSTING],
         "classical": [one for one in blueprint.algorithms if one in CLASSICAL],
         "linear_range": blueprint.task == "classification" and "linear" in blueprint.algorithms,
+        "wanted": blueprint.algorithms,
         "starts": starts(blueprint),
         "large": blueprint.rows * len(blueprint.columns) > LARGE,
         "forest_leaf": max(1, blueprint.rows // FOREST_LEAVES),
