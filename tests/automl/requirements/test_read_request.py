@@ -136,10 +136,11 @@ def test_numbers_that_nobody_could_place_are_shown() -> None:
     assert made.unread == ("at most 7 leaves",)
 
 
-def test_long_texts_are_read_in_time() -> None:
-    text = "Predict Churn with at least 0.8 accuracy, not with XGBoost. " * 330
-    reading = read_request(text + "x" * 30_000, tables()["churners"])
-    assert len(reading.requirements.problem.constraints) == 1
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("part", ["accuracy 0.9 ", "5 ms ", "(", " ", "0", "1,000"])
+def test_long_texts_are_read_in_time(part: str) -> None:
+    """Each of these once took minutes; they take about a second."""
+    assert read_request(part * (20_000 // len(part)), tables()["churners"]).requirements.text.startswith(part)
 
 
 def test_every_refusal_gives_an_example_that_is_accepted() -> None:

@@ -81,6 +81,11 @@ _VAGUE_AWAY = 60
 """How much farther a word counts that speaks of training only where nothing else does."""
 
 
+_CLAUSE = re.compile(r"[,;:]|\band\b")
+NEAR = 300
+"""Characters around a number in which is looked for what it bounds."""
+
+
 class Found(NamedTuple):
     """A constraint, and where its number stands."""
 
@@ -127,7 +132,11 @@ def _in_its_unit(text: Text, amount: Amount, metrics: Sequence[Mention], others:
     metric = _metric_of(text, amount, metrics, sentence)
     if metric not in ("mae", "rmse", "medae"):
         return None
-    away = min(distance(text, Span(m.start, m.end), amount, ()) for m in metrics if m.name == metric)
+    away = min(
+        distance(text, Span(m.start, m.end), amount, ())
+        for m in metrics
+        if m.name == metric and abs(m.start - amount.start) <= NEAR
+    )
     cue = _nearest(text, amount, others)
     return metric if cue is None or away < cue[0] else None
 
@@ -139,7 +148,7 @@ def _of_model(text: Text, amount: Amount) -> Found | None:
 
 
 def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
-    before = text.plain[: amount.start]
+    before = text.plain[max(0, amount.start - 40) : amount.start]
     long = amount.value >= 86400
     if _RECENT.search(before) or re.match(
         r"\s+(?:ahead|ago|old|earlier|later|before|in advance|intervals?|data|history|"
@@ -160,7 +169,7 @@ def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
 
 def _nearest(text: Text, amount: Amount, others: Sequence[Amount]) -> tuple[float, Quantity] | None:
     """Whether a time is one of training or of prediction: the nearest word decides."""
-    sentence = text.sentence(amount.start)
+    sentence = _around(text, amount)
     best: tuple[float, Quantity] | None = None
     for quantity, words in _CUES[:2]:
         for match in re.finditer(rf"\b(?:{words})\b", text.plain[sentence.start : sentence.end], re.I):
@@ -169,6 +178,12 @@ def _nearest(text: Text, amount: Amount, others: Sequence[Amount]) -> tuple[floa
             if best is None or away < best[0]:
                 best = (away, quantity)
     return best
+
+
+def _around(text: Text, amount: Amount) -> Span:
+    """The part of the sentence that can say what a number is."""
+    sentence = text.sentence(amount.start)
+    return Span(max(sentence.start, amount.start - NEAR), min(sentence.end, amount.end + NEAR))
 
 
 def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -> float:
@@ -185,6 +200,7 @@ def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -
 
 def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metric | None) -> Found | None:
     sentence = text.sentence(amount.start)
+    metrics = [one for one in metrics if abs(one.start - amount.start) <= NEAR]
     if _UNSURE.search(text.plain, amount.start, min(sentence.end, amount.end + 30)):
         return None
     metric, weak = _metric_of(text, amount, metrics, sentence), False
@@ -300,10 +316,8 @@ def _per(text: Text, amount: Amount) -> Literal["row", "set"]:
 def _words(text: Text, amount: Amount) -> tuple[int, int]:
     """The part of the sentence that a constraint was read from: from the clause before it to its end."""
     sentence = text.sentence(amount.start)
-    start = max(
-        sentence.start,
-        max((m.end() for m in re.finditer(r"[,;:]|\band\b", text.plain[: amount.span.start])), default=0),
-    )
+    start = max(sentence.start, amount.span.start - NEAR)
+    start = max((m.end() for m in _CLAUSE.finditer(text.plain, start, amount.span.start)), default=start)
     after = re.match(
         r"[\s/]*(?:per|for|on|of)?[\s/]*[\w-]*(?:\s(?:set|split|time))?", text.plain[amount.span.end : sentence.end]
     )

@@ -97,7 +97,7 @@ def amounts(text: Text, taken: Iterable[Span]) -> list[Amount]:
             continue
         value, after = float(match["value"]), match.end()
         unit, factor, end = _unit(text.plain, after)
-        if not unit and re.search(r"[A-Za-z]-$", text.plain[: match.start("value")]):
+        if not unit and re.search(r"[A-Za-z]-$", text.plain[max(0, match.start("value") - 2) : match.start("value")]):
             continue
         found.append(_compared(text, Amount(value * factor, unit, match.start(), end, value), found))
     return found

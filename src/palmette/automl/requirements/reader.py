@@ -40,7 +40,7 @@ from palmette.automl.requirements.vocabulary import (
     vocabulary,
 )
 
-LONGEST = 20_000
+LONGEST = 10_000
 """Characters of a request that are read."""
 _METRIC_CUE = re.compile(
     r"\b(?:metrics?|measured?|evaluat\w+|optimi[sz]\w+|maximi[sz]\w+|minimi[sz]\w+|"

@@ -36,7 +36,7 @@ _OTHER = re.compile(
     re.I,
 )
 _ASKS = re.compile(
-    r"^\W*(?:hi|hello|dear \w+|please|hey)?\W*(?:what(?:'s| is| are| does| do)|"
+    r"^\W{0,9}(?:hi|hello|dear \w+|please|hey)?\W{0,9}(?:what(?:'s| is| are| does| do)|"
     r"who(?:'s|"
     r" is| was| are)|when (?:did|is|was)|where (?:is|are)|why\b|how (?:do|does|did|"
     r"can|to|"

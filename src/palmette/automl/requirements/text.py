@@ -69,7 +69,11 @@ def _share(match: re.Match[str]) -> str:
 
 
 _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r" {2,}", " "),
+    (r"\n[ \n]*\n", "\n"),
+    (r"([^\w\s])\1{3,}", lambda match: match[1] * 3),
     (r"(?<=\d),(?=\d{3}(?:\D|$))", ""),
+    (r"\d{25,}", "#"),
     (r"\n(?=[ ]*[a-z(])", " "),
     (
         rf"\b(?:{'|'.join(_TENS)})[\s-]+(?:{_ONES.replace(' ', '|')})\b|"
