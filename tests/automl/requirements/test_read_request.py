@@ -139,7 +139,7 @@ def test_numbers_that_nobody_could_place_are_shown() -> None:
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("part", ["accuracy 0.9 ", "5 ms ", "(", " ", "0", "1,000"])
 def test_long_texts_are_read_in_time(part: str) -> None:
-    """Each of these once took minutes; they take about a second."""
+    """Texts on which a careless pattern takes minutes."""
     assert read_request(part * (20_000 // len(part)), tables()["churners"]).requirements.text.startswith(part)
 
 
