@@ -76,7 +76,8 @@ class Run:
         found = read_candidates(self.folder / "model", expected)
         if not found.candidates:
             told = "; ".join(violation.message for violation in found.violations)
-            raise DeveloperError(f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}", code="no-candidate")
+            ended = f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}"
+            raise DeveloperError(ended, code="no-candidate")
         target = rows[blueprint.target]
         truth = class_names(target).to_numpy(str) if blueprint.classes else target.to_numpy(float)
         judge = Judge(

@@ -36,7 +36,7 @@ ALGORITHMS = {
 
 
 def guests(task: str, rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
-    """Rows whose target depends on every column but the date."""
+    """Rows whose target depends on every column but the date; some numbers are too large, in one set cities are many."""
     random = np.random.default_rng(seed)
     age = random.normal(40, 12, rows).round(1)
     city, member = random.choice(["Paris", "Rome", "Oslo"], rows), random.choice(["yes", "no"], rows)
@@ -49,6 +49,11 @@ def guests(task: str, rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
     )
     table.loc[random.random(rows) < 0.1, "Age (years)"] = np.nan
     table.loc[random.random(rows) < 0.1, "City"] = None
+    if task == "multiclass":
+        table.loc[:1, "Age (years)"] = [1e200, -np.inf]
+    if task == "regression":
+        table["City"] = table["City"].fillna(pd.Series([f"Village {index}" for index in range(rows)]))
+        table.loc[: rows // 3, "City"] = [f"Hamlet {index % 40}" for index in range(rows // 3 + 1)]
     target = {
         "binary": np.where(signal > np.quantile(signal, 0.7), "good", "bad"),
         "multiclass": np.digitize(signal, np.quantile(signal, [0.5, 0.85])).astype(str),
