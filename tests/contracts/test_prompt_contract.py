@@ -18,7 +18,7 @@ PACKAGE = Path(model.__file__).parents[1]
 
 def prompts() -> dict[str, tuple[Path, type[Answer]]]:
     """By task: the file and what an answer is read into."""
-    actors = [load("actor", name) for name in names("actor") if name.startswith("features.")]
+    actors = [load("actor", name) for name in names("actor") if name.startswith(("features.", "automl."))]
     agents = [one for one in actors if isinstance(one, type) and issubclass(one, Agent)]
     found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
     found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)

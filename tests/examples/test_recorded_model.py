@@ -1,7 +1,7 @@
 """Whole runs on a language model, replayed from recordings: every prompt must be the recorded one, and every answer is
 measured again.
 
-What no prompt depends on is left out for time: where nothing failed, the checks after the first ones, and the team's suite.
+What no prompt depends on is left out for time: where nothing failed, the later checks, and the team's suite.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
 
 
 def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path) -> None:
-    """The recorded test writer asserted an order of rows that nobody promises; the script fails on it, and the planner,
-    which saw the failure alone, went back to the test writer."""
+    """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that, and
+    the planner, which saw the failure alone, went back to the test writer."""
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")
-    assert "checkRowOrder" not in result.artefact("tests", Tests).file.text
+    assert "actual.schema" not in result.artefact("tests", Tests).file.text

@@ -66,9 +66,12 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("Usage: python -m palmette.bench.features RUN_FILE", file=sys.stderr)
         return 2
-    with WarmSpark() as spark, tempfile.TemporaryDirectory() as folder:
-        with on_server(Path(arguments[0]), spark.remote) as run_file:
-            runs = [timed(run_file, Path(folder)) for _ in range(RUNS + 1)]
+    with (
+        WarmSpark() as spark,
+        tempfile.TemporaryDirectory() as folder,
+        on_server(Path(arguments[0]), spark.remote) as run_file,
+    ):
+        runs = [timed(run_file, Path(folder)) for _ in range(RUNS + 1)]
     print(f"{'run':<12}{'seconds':>9}{'cpu':>8}  status")
     for name, run in zip(["to warm", *map(str, range(1, RUNS + 1))], runs, strict=True):
         print(f"{name:<12}{run.seconds:>9.1f}{run.cpu:>8.1f}  {run.status}")

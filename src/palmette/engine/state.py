@@ -279,7 +279,7 @@ def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
         actor,
         attempts=(*actor.attempts, past),
         measurements=event.measurements or actor.measurements,
-        refused=event.output,
+        refused=event.output or actor.refused,
         seconds=actor.seconds + event.seconds,
     )
     return _attempted(_update(state, event.actor, actor))

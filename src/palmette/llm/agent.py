@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -20,6 +21,8 @@ from palmette.llm.tokens import estimate_tokens
 
 EVIDENCE = 1500
 """Characters of one violation's evidence that a model is shown."""
+EVIDENCED = 3
+"""Violations that are shown with their evidence."""
 LAST = 4000
 """Tokens of the last output that a model is shown."""
 
@@ -114,7 +117,7 @@ class Agent(BaseActor):
         """What has been tried in this run, and why the planner came back."""
         parts = []
         if context.instruction:
-            words = "\n".join([context.instruction, *(_told(self.told(violation)) for violation in context.evidence)])
+            words = "\n".join([context.instruction, *_told(map(self.told, context.evidence))])
             parts.append(fill(shared("instruction"), {"instruction": fenced(words)}))
         if context.attempts:
             told = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
@@ -147,12 +150,16 @@ def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
 def _attempt(attempt: PastAttempt, *, last: bool) -> str:
     """An attempt in brief; the evidence of the last one only, because the others are past."""
     head = f"Attempt {attempt.number}: {attempt.reason} {attempt.fix}".strip()
-    return "\n".join([head, *(_told(found) if last else f"- {found.message}" for found in attempt.violations)])
+    told = _told(attempt.violations) if last else [f"- {found.message}" for found in attempt.violations]
+    return "\n".join([head, *told])
 
 
-def _told(violation: Violation) -> str:
-    evidence = violation.evidence.strip()
-    if len(evidence) > EVIDENCE:
-        evidence = f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}"
-    subject = f" ({violation.subject})" if violation.subject else ""
-    return f"- [{violation.code}] {violation.message}{subject}" + (f"\n{evidence}" if evidence else "")
+def _told(violations: Iterable[Violation]) -> Iterator[str]:
+    """The violations, the first few with their evidence: it is mostly the same in the others."""
+    for number, violation in enumerate(violations):
+        subject = f" ({violation.subject})" if violation.subject else ""
+        yield f"- [{violation.code}] {violation.message}{subject}"
+        evidence = violation.evidence.strip()
+        if evidence and number < EVIDENCED:
+            long = len(evidence) > EVIDENCE
+            yield f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}" if long else evidence

@@ -10,7 +10,7 @@ import pytest
 from canned import Canned, models
 from small_team import SmallTeam
 
-from palmette.engine import TERMINATE, Attempt, Context, TextFile, Violation, create
+from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, TextFile, Violation, create
 from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
 from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.artefacts import Tests, Utilities, Utility
@@ -284,6 +284,33 @@ def test_without_a_model_the_rules_answer(team: SmallTeam) -> None:
         actor = create("actor", f"features.{name}", team.services)
         given, context = asked(team, name), Context(name, Path())
         assert actor.model is None and actor.run(given, context) == actor.offline(given, context)
+
+
+@pytest.mark.parametrize(("codes", "is_asked"), [
+    (("test-failed",), False),
+    (("test-failed", "mutation"), False),
+    (("test-failed", "differential"), True),
+    (("actor-crashed",), True),
+])  # fmt: skip
+def test_a_model_is_not_paid_for_what_others_have_to_mend(
+    codes: tuple[str, ...], is_asked: bool, team: SmallTeam
+) -> None:
+    found = tuple(Violation(code=code, message=f"{code}: no.") for code in codes)
+    past = (PastAttempt(number=1, reason="", fix="", violations=found),)
+    canned = Canned([(ANSWERS / "code_generator.md").read_text("utf-8")])
+    actor = create("actor", "features.code_generator", {**team.services, "models": models(canned)})
+    attempt = actor.run(asked(team, "code_generator"), Context("code_generator", Path(), attempt=2, attempts=past))
+    assert bool(canned.prompts) == is_asked == (attempt.output is not None)
+    if not is_asked:
+        assert (attempt.fix, attempt.violations) == (TERMINATE, found)
+
+
+def test_the_evidence_of_many_failures_is_that_of_the_first_few(team: SmallTeam) -> None:
+    found = tuple(Violation(code="differential", message=f"{n}.", evidence=f"proof {n}") for n in range(1, 9))
+    past = (PastAttempt(number=1, reason="", fix="", violations=found),)
+    text = prompt(team, "code_generator", attempt=2, attempts=past)
+    assert [f"proof {n}" in text for n in range(1, 9)] == [True] * 3 + [False] * 5
+    assert all(f"[differential] {n}." in text for n in range(1, 9))
 
 
 if __name__ == "__main__":

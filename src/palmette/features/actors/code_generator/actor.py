@@ -22,7 +22,7 @@ from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import View
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
 
 
 class ScriptInput(Model):
@@ -60,6 +60,9 @@ class CodeGenerator(Agent):
 
     def brief(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
         """Everything but the tests: who writes the script must not write it for them."""
+        failed = context.attempts[-1].violations if context.attempt > 1 else ()
+        if failed and all(OWNERS.get(one.code, self.name) != self.name for one in failed):
+            raise AnswerError("All that failed is for others to mend.", code="not-mine", violations=failed)
         checkout = Checkout(self.workbench.repository)
         return (
             briefs.meaning(self.view),
