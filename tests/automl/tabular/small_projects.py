@@ -36,7 +36,7 @@ ALGORITHMS = {
 
 
 def guests(task: str, rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
-    """Rows whose target depends on every column but the date; some numbers are too large, in one set cities are many."""
+    """Rows whose target depends on every column but the date; some numbers are too large, cities may be many."""
     random = np.random.default_rng(seed)
     age = random.normal(40, 12, rows).round(1)
     city, member = random.choice(["Paris", "Rome", "Oslo"], rows), random.choice(["yes", "no"], rows)
