@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-START_SECONDS = 3.0
+START_SECONDS = 2.5
 """What a program takes to import its libraries: twice, to train and to predict."""
-CHOICE_SHARE = 0.06
+CHOICE_SHARE = 0.04
 """Of the budget: choosing members, and predicting with them."""
 
 

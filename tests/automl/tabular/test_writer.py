@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pydantic import ValidationError
-from small_projects import COLUMNS, Project, blueprint_of, write
+from small_projects import COLUMNS, Project, blueprint_of, guests, write
 
 from palmette.automl.data import Dialect, Reading
 from palmette.automl.modalities.tabular import ALGORITHMS, ColumnPlan, Dropped, Folds, Source, write_project
@@ -174,3 +174,77 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> No
 def test_a_blueprint_that_does_not_fit_together_is_refused(task: str, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         blueprint_of(task, **changes)
+
+
+FOLDS_PROBE = """
+import contract, preprocess, train
+rows = preprocess.read("rows")
+contract.check_rows(rows)
+contract.check_features(preprocess.features(rows))
+print([str(value) for value in rows.iloc[0]])
+rows["fold"] = train.make_folds(rows)
+print(rows.groupby("City")["fold"].nunique().max() == 1, rows.sort_values("joined")["fold"].is_monotonic_increasing)
+print(sorted(rows["fold"].unique().tolist()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "by", "together", "ordered"),
+    [
+        ("parquet", "grouped", "City", True, False),
+        ("json", "time", "joined", False, True),
+        ("excel", "stratified", "", False, False),
+    ],
+)
+def test_other_files_and_folds(
+    tmp_path: Path, sandbox: Sandbox, form: str, kind: str, by: str, together: bool, ordered: bool
+) -> None:
+    data = guests("binary", rows=60).dropna().reset_index(drop=True)
+    data["joined"] = pd.to_datetime(data["joined"], format="%d.%m.%Y")
+    data["member?"] = data["member?"] == "yes"
+    blueprint = blueprint_of("binary", source=Source(format=form), folds=Folds(count=3, kind=kind, by=by))
+    project = Project(write(tmp_path, blueprint, data), blueprint, data, sandbox)
+    if form == "json":
+        data.to_json(tmp_path / "rows", orient="records", lines=True, date_format="iso")
+    elif form == "parquet":
+        data.to_parquet(tmp_path / "rows", index=False)
+    else:
+        data.to_excel(tmp_path / "rows.xlsx", index=False)
+        (tmp_path / "rows.xlsx").rename(tmp_path / "rows")
+    done = project.run("-c", FOLDS_PROBE)
+    assert done.ok, done.stderr
+    row = data.iloc[0]
+    shown = [str(row[name]) for name in ("Age (years)", "member?", "joined", "City", "remark", "target")]
+    assert done.stdout.splitlines() == [str(shown), f"{together} {ordered}", "[0, 1, 2]"]
+
+
+STRICT_PROBE = """
+import contract, preprocess, pandas as pd, pydantic, serve
+for price in (None, -1.0, 11.0, 5.0):
+    try:
+        contract.check_rows(preprocess.typed(pd.DataFrame({"price": [5.0, price]})))
+        print("ok")
+    except contract.ContractError as error:
+        print(error)
+    try:
+        serve.Row(price=price)
+    except pydantic.ValidationError as error:
+        print(error.errors()[0]["type"])
+"""
+
+
+def test_what_cannot_be_is_refused_in_a_file_and_in_a_request(tmp_path: Path, sandbox: Sandbox) -> None:
+    price = ColumnPlan(name="price", kind="numeric", nullable=False, minimum=0, maximum=10)
+    blueprint = blueprint_of("regression", columns=(price,))
+    project = Project(write(tmp_path, blueprint, pd.DataFrame()), blueprint, pd.DataFrame(), sandbox)
+    done = project.run("-c", STRICT_PROBE)
+    assert done.ok, done.stderr
+    assert done.stdout.splitlines() == [
+        "rows: column 'price' has no value in row 1",
+        "float_type",
+        "rows: column 'price' is -1.0 in row 1, below 0.0",
+        "greater_than_equal",
+        "rows: column 'price' is 11.0 in row 1, above 10.0",
+        "less_than_equal",
+        "ok",
+    ]
