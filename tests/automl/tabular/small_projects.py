@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,18 @@ def blueprint_of(task: str, **changes: Any) -> Blueprint:
     return Blueprint(**(common | own | changes))
 
 
+ONE_BY_ONE = """
+import json, runpy, sys
+for sys.argv in json.loads(sys.argv[1]):
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def training(out: str, *more: str) -> tuple[str, ...]:
+    """The command of a training; folds are given, as a harness gives them."""
+    return ("train.py", "--data", "train.csv", "--folds", "folds.csv", "--out", out, "--seconds", "100", *more)
+
+
 @dataclass(frozen=True)
 class Project:
     """A project on disk, and how its programs are run."""
@@ -100,12 +113,10 @@ class Project:
         argv, env = self.command(*arguments)
         return self.sandbox.run(argv, cwd=self.folder, env=env, limits=Limits(seconds=120))
 
-    def train(self, out: str, *more: str) -> Path:
-        """Folds are given, as a harness gives them."""
-        given = ("--data", "train.csv", "--folds", "folds.csv", "--out", out, "--seconds", "100")
-        done = self.run("train.py", *given, *more)
+    def run_all(self, *programs: tuple[str, ...]) -> None:
+        """Programs of the project one after the other in one process, to import their libraries once."""
+        done = self.run("-c", ONE_BY_ONE, json.dumps(programs))
         assert done.ok, done.stdout + done.stderr
-        return self.folder / out
 
     @property
     def folds(self) -> np.ndarray:
@@ -120,9 +131,9 @@ class Project:
             metric, truth, classes=blueprint.classes, positive=blueprint.positive, restore=blueprint.restored
         )
 
-    def found(self, out: Path) -> Found:
+    def found(self, out: str) -> Found:
         expected = Expected(self.folds, self.blueprint.outputs, probabilities=bool(self.blueprint.classes))
-        return read_candidates(out, expected)
+        return read_candidates(self.folder / out, expected)
 
 
 def write(folder: Path, blueprint: Blueprint, data: pd.DataFrame) -> Path:
@@ -137,8 +148,13 @@ def write(folder: Path, blueprint: Blueprint, data: pd.DataFrame) -> Path:
 
 @dataclass(frozen=True)
 class Trained:
-    """A project after a search and a choice."""
+    """A project after a search and a choice, which has then predicted new rows and was trained again."""
 
     project: Project
     found: Found
     chosen: Selection
+    again: Found
+    """Of the same search; of the chosen members, where `is_repeated`."""
+    is_repeated: bool
+    new: pd.DataFrame
+    said: pd.DataFrame

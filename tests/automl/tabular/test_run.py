@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from small_projects import Trained, guests
+from small_projects import Trained
 
 from palmette.automl.measure import METRICS
 from palmette.sandbox import Sandbox
@@ -38,30 +38,27 @@ def test_training_leaves_candidates_that_hold(trained: Train, task: str) -> None
 def test_the_chosen_members_repeat_their_score(trained: Train, task: str) -> None:
     """Early stopping, random trees and all: the rounds are written down."""
     one = trained(task)
-    again = one.project.found(one.project.train("again", "--members", "model/members.json"))
-    assert [candidate.name for candidate in again.candidates] == [member.name for member in one.chosen.members]
-    np.testing.assert_array_equal(one.chosen.outputs(again.candidates), one.chosen.outputs(one.found.candidates))
-    score = one.project.judge.score(one.chosen.outputs(again.candidates), one.chosen.class_weights)
-    assert score == one.chosen.score
+    assert one.is_repeated
+    assert [candidate.name for candidate in one.again.candidates] == [member.name for member in one.chosen.members]
+    outputs = one.chosen.outputs(one.again.candidates)
+    np.testing.assert_array_equal(outputs, one.chosen.outputs(one.found.candidates))
+    assert one.project.judge.score(outputs, one.chosen.class_weights) == one.chosen.score
 
 
 def test_a_search_with_time_enough_is_the_same_again(trained: Train) -> None:
     one = trained("binary")
-    again = one.project.found(one.project.train("twice"))
-    assert [(trial.name, trial.settings, trial.score) for trial in again.trials] == [
+    assert not one.is_repeated
+    assert [(trial.name, trial.settings, trial.score) for trial in one.again.trials] == [
         (trial.name, trial.settings, trial.score) for trial in one.found.trials
     ]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_predictions_of_new_rows(trained: Train, task: str) -> None:
-    one, fresh = trained(task), guests(task, rows=300, seed=1)
-    fresh.drop(columns="target").to_csv(one.project.folder / "new.csv", index=False)
-    done = one.project.run("predict.py", "--model", "model", "--input", "new.csv", "--output", "said.csv")
-    assert done.ok, done.stderr
-    said = pd.read_csv(one.project.folder / "said.csv", dtype={"prediction": str} if task != "regression" else None)
+    one = trained(task)
+    said, truth = one.said, one.new["target"]
     if task == "regression":
-        error = np.sqrt(np.mean((np.log1p(said["prediction"]) - np.log1p(fresh["target"])) ** 2))
+        error = np.sqrt(np.mean((np.log1p(said["prediction"]) - np.log1p(truth)) ** 2))
         assert error < 0.45, "in the unit of the target"
         assert said["prediction"].between(0.1, 80.0).all()
         return
@@ -69,7 +66,7 @@ def test_predictions_of_new_rows(trained: Train, task: str) -> None:
     chances = said[[f"probability_{name}" for name in classes]].to_numpy()
     decided = np.array(classes)[(chances * np.array(one.chosen.class_weights or 1.0)).argmax(axis=1)]
     assert list(decided) == list(said["prediction"])
-    assert (said["prediction"] == fresh["target"]).mean() > 0.7
+    assert (said["prediction"] == truth).mean() > 0.7
 
 
 PROBE = """
