@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import JsonValue
 
 from palmette.engine import RunResult, run_environment
 from palmette.features.actors.code_generator import actor as code_generator
@@ -39,15 +40,15 @@ def replay(name: str, folder: Path) -> RunResult:
     offers = prepare(folder / "offers")
     (offers / "specs" / f"{name}.yaml").write_text((RECORDED / name / "spec.yaml").read_text("utf-8"), "utf-8")
     run = yaml.safe_load((offers / "runs" / "user_offer_redemptions.yaml").read_text("utf-8"))
-    run |= {
-        "fsc": f"../specs/{name}.yaml",
-        "output": {"path": f"../lake/features/{name}"},
+    run |= {"fsc": f"../specs/{name}.yaml", "output": {"path": f"../lake/features/{name}"}}
+    run_file = offers / "runs" / f"{name}.yaml"
+    run_file.write_text(yaml.safe_dump(run), "utf-8")
+    arguments: dict[str, JsonValue] = {
+        "run_file": str(run_file),
         "model": f"replay:{RECORDED / name / 'answers.json'}",
         "human": "none",
     }
-    run_file = offers / "runs" / f"{name}.yaml"
-    run_file.write_text(yaml.safe_dump(run), "utf-8")
-    return run_environment("features", {"run_file": str(run_file)}, folder / "run")
+    return run_environment("features", arguments, folder / "run")
 
 
 def recorded_calls(name: str) -> int:
@@ -69,8 +70,8 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
 
 
 def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path) -> None:
-    """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that, and
-    the planner, which saw the failure alone, went back to the test writer."""
+    """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that,
+    and the planner, which saw the failure alone, went back to the test writer."""
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")

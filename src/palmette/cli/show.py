@@ -12,7 +12,7 @@ import click
 
 from palmette.cli.costs import calls_of, chosen, costs_json, print_call, print_calls, print_costs
 from palmette.cli.screen import clean, duration, first_line, json_option, near, print_json, print_table
-from palmette.engine import Entry, RunState, Violation, find_run, fold, read_journal
+from palmette.engine import TERMINATE, Entry, RunState, Violation, find_run, fold, read_journal
 from palmette.engine import events as e
 from palmette.engine.invocation import workspace_name
 from palmette.engine.runs import RunSummary, summarise
@@ -158,7 +158,8 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
         told: set[Violation] = set()
         for attempt in step.attempts:
             if attempt.fix:
-                click.echo(f"  step {step.number}, {step.actor} then tried: {first_line(clean(attempt.fix))}")
+                tried = "handed over" if attempt.fix == TERMINATE else f"tried: {first_line(clean(attempt.fix))}"
+                click.echo(f"  step {step.number}, {step.actor} then {tried}")
             if attempt.fix and attempt.reason:
                 click.echo(f"      because: {first_line(clean(attempt.reason))}")
             for violation in _violations(attempt):
