@@ -12,8 +12,16 @@ from typing import Any
 
 from small_team import PREFIX, SmallTeam
 
+from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput
+from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
+from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
+from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
+from palmette.automl.data import Aim, Places
+from palmette.automl.data.load import load
+from palmette.automl.requirements import Request
 from palmette.engine import Violation
 
+WISH = "Build a model to classify the rating as good or bad from size and place, with an accuracy of at least 0.9."
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -47,6 +55,24 @@ def own(cls: Any, **fields: Any) -> ActorCase:
     return ActorCase(cls.name, lambda _: cls(), lambda _: cls.Input(**fields))
 
 
+def of_automl(cls: Any, make_input: Callable[[Path], Any], code: str = "") -> ActorCase:
+    """An actor of the AutoML environment, by the built-in rules, on a small table."""
+    violation = Violation(code=code, message=f"{code} was found.", subject="rating") if code else None
+    return ActorCase(f"automl.{cls.name}", lambda _: cls(), lambda team: make_input(ratings(team.folder)), violation)
+
+
+def ratings(folder: Path) -> Path:
+    """A file of forty rows with a number, a text and a target."""
+    path = folder / "ratings.csv"
+    rows = [f"{n % 7 + n / 10},{'east' if n % 3 else 'west'},{'good' if n % 2 else 'bad'}" for n in range(40)]
+    path.write_text("\n".join(["size,place,rating", *rows, ""]), "utf-8")
+    return path
+
+
+def profiler_input(path: Path) -> ProfilerInput:
+    return ProfilerInput(dataset=load([path]).dataset, aim=Aim(target="rating", task="classification"))
+
+
 def of_features(name: str, code: str = "", subject: str = "", **options: bool) -> ActorCase:
     """An actor of the feature environment, with the services of a small team; `code` is what it answers for."""
     violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
@@ -72,4 +98,10 @@ CASES = [
     of_features("testcase_coder", "test-failed", "test_one"),
     of_features("code_generator", "differential", "sales_30d"),
     of_features("pull_request", repeats=False),
+    of_automl(RequestVerifier, lambda path: VerifierInput(request=Request(text=WISH, files=(path.name,)))),
+    of_automl(
+        RequirementParser, lambda path: ParserInput(request=Request(text=WISH, files=(path.name,))), "metric-misfit"
+    ),
+    of_automl(DataRetriever, lambda path: RetrieverInput(places=Places(named=(str(path),))), "data-differ"),
+    of_automl(DataProfiler, profiler_input, "leak-found"),
 ]
