@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from shapes import Shape, shapes, some
 from toys import Toy
@@ -53,7 +53,18 @@ def test_the_offline_rules_reach_the_end_and_redo_only_faults_and_what_depends_o
                 assert len(toy.runs) <= 1, f"{toy.name} has no fault and depends on none"
 
 
+FAULT_AT_THE_BUDGET = Shape(
+    edges=frozenset({(0, 1), (0, 5), (1, 2), (2, 3), (3, 4), (4, 5), (5, 4)}),
+    starts=frozenset({0}),
+    needs=(*[frozenset[int]()] * 5, frozenset({0, 1, 2})),
+    wants=(frozenset[int](),) * 6,
+    faulty=frozenset({0}),
+)
+"""With five steps the budget is reached just when a failure has to be located."""
+
+
 @some
+@example(FAULT_AT_THE_BUDGET, 5)
 @given(shapes(), st.integers(1, 12))
 def test_a_run_stopped_after_any_step_goes_on_to_the_same_artefacts(shape: Shape, steps: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

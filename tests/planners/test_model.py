@@ -190,10 +190,17 @@ def test_a_killed_run_follows_the_route_on_without_another_call(tmp_path: Path) 
     assert resume_run(tmp_path, setup=setup).status == "finished" and not provider.prompts
 
 
-def test_whoever_resumes_a_stopped_run_gets_a_route_anew(tmp_path: Path) -> None:
+def test_after_a_reached_budget_the_route_is_followed_on_without_another_call(tmp_path: Path) -> None:
     setup, _ = modelled({"route": ALL}, budget=Budget(steps=2))
     assert run_topology(setup, tmp_path).status == "stopped"
-    setup, provider = modelled({"route": ALL[2:]})
+    setup, provider = modelled()
+    assert resume_run(tmp_path, setup=setup).status == "finished" and not provider.prompts
+
+
+def test_whoever_resumes_a_stopped_run_gets_a_route_anew(tmp_path: Path) -> None:
+    setup, _ = modelled({"reason": "No way is left.", "route": ["STOP"]})
+    assert run_topology(setup, tmp_path).status == "stopped"
+    setup, provider = modelled({"route": ALL})
     assert resume_run(tmp_path, setup=setup).status == "finished" and len(provider.prompts) == 1
 
 

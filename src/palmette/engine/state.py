@@ -252,9 +252,12 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
 
 
 def _resumed(state: RunState) -> RunState:
-    """Whoever resumes a stopped run wants another try: the failures that stopped it count no more."""
+    """Whoever resumes a stopped run wants another try: the failures that stopped it count no more.
+
+    After a reached budget it goes on where it was: no failure stopped it.
+    """
     actors = state.actors
-    if state.ended and state.ended.status == "stopped":
+    if state.ended and state.ended.status == "stopped" and not state.over_budget:
         actors = {name: replace(actor, failure=None) for name, actor in actors.items()}
         state = replace(state, route=())
     spent = Spent() if state.over_budget else state.spent
