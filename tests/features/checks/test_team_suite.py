@@ -28,7 +28,7 @@ def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., Outcome]:
         for name, text in files.items():
             (root / name).write_text(text, encoding="utf-8")
         subject: Any = SimpleNamespace(root=root, tests=root / "test_generated.py")
-        return TeamSuiteCheck(sandbox, {}, scratch, command, seconds).check(subject)
+        return TeamSuiteCheck(sandbox, lambda root: {}, scratch, command, seconds).check(subject)
 
     return run
 
@@ -51,7 +51,8 @@ def test_a_failing_test_is_named_with_its_trace(checked: Callable[..., Outcome])
 
 def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path: Path) -> None:
     files = {"test_team.py": FAILS, "test_other.py": "from pathlib import Path\n\n\ndef test_old():\n"
-             "    assert not Path('new.py').exists()\n"}  # fmt: skip
+             "    assert not Path('new.py').exists()\n\n\ndef test_import():\n"
+             "    import importlib.util\n\n    assert importlib.util.find_spec('new') is None\n"}  # fmt: skip
     for folder in ("checkout", "before", "scratch"):
         (tmp_path / folder).mkdir()
     for name, text in files.items():
@@ -59,9 +60,14 @@ def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path
         (tmp_path / "before" / name).write_text(text, encoding="utf-8")
     (tmp_path / "checkout" / "new.py").write_text("", encoding="utf-8")
     subject: Any = SimpleNamespace(root=tmp_path / "checkout", tests=tmp_path / "checkout/test_generated.py")
-    check = TeamSuiteCheck(sandbox, {}, tmp_path / "scratch", before=lambda: tmp_path / "before")
+    scratch, before = tmp_path / "scratch", tmp_path / "before"
+    check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, scratch, before=lambda: before)
     outcome = check.check(subject)
-    assert sorted(found(outcome)) == [("failed-before", "test_team.test_two"), ("team-suite", "test_other.test_old")]
+    assert sorted(found(outcome)) == [
+        ("failed-before", "test_team.test_two"),
+        ("team-suite", "test_other.test_import"),
+        ("team-suite", "test_other.test_old"),
+    ]
     verdict = run_checks(subject, [check])
     assert not verdict.ok
     (tmp_path / "checkout" / "new.py").unlink()

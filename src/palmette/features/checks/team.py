@@ -32,7 +32,8 @@ class TeamSuiteCheck:
     cost: ClassVar[int] = 50
 
     sandbox: Sandbox
-    environment: Mapping[str, str]
+    environment: Callable[[Path], Mapping[str, str]]
+    """What a checkout's commands need, so that each imports its own files."""
     scratch: Path
     """A folder outside the checkout, for the report."""
     command: str | None = None
@@ -62,7 +63,7 @@ class TeamSuiteCheck:
             argv[0] = sys.executable
         options = f"--junitxml={shlex.quote(str(report))} -p no:cacheprovider"
         result = self.sandbox.run(
-            argv, cwd=root, limits=Limits(seconds=self.seconds), env={**self.environment, "PYTEST_ADDOPTS": options}
+            argv, cwd=root, limits=Limits(seconds=self.seconds), env={**self.environment(root), "PYTEST_ADDOPTS": options}
         )
         counted = _read(report, root)
         if counted is not None and counted.failed:

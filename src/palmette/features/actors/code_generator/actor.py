@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, TextFile, Verdict, Violation
 from palmette.features import briefs
-from palmette.features.actors.code_generator.offline import draft
+from palmette.features.actors.code_generator.offline import draft, is_own_fault
 from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, Subject
@@ -60,9 +59,9 @@ class CodeGenerator(Agent):
 
     def brief(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
         """Everything but the tests: who writes the script must not write it for them."""
-        failed = context.attempts[-1].violations if context.attempt > 1 else ()
-        if failed and all(OWNERS.get(one.code, self.name) != self.name for one in failed):
-            raise AnswerError("All that failed is for others to mend.", code="not-mine", violations=failed)
+        failed = context.attempts[-1] if context.attempt > 1 else None
+        if failed and not is_own_fault(failed):
+            raise AnswerError("All that failed is for others to mend.", code="not-mine", violations=failed.violations)
         checkout = Checkout(self.workbench.repository)
         return (
             briefs.meaning(self.view),
@@ -102,7 +101,7 @@ class CodeGenerator(Agent):
         )
         with ThreadPoolExecutor(1) as beside:
             # The team's suite has a Spark of its own; what it measures is waited for last.
-            suite = beside.submit(run_checks, subject, [self._team_suite(root, context)])
+            suite = beside.submit(run_checks, subject, [self._team_suite(context)])
             try:
                 verdicts = [*self._measured(input, output, subject, files, context), suite.result()]
             except BaseException:
@@ -129,11 +128,11 @@ class CodeGenerator(Agent):
         context.progress("waiting for the team's test suite")
         return verdicts
 
-    def _team_suite(self, root: Path, context: Context) -> TeamSuiteCheck:
+    def _team_suite(self, context: Context) -> TeamSuiteCheck:
         """The whole suite with the view's files in place."""
         return TeamSuiteCheck(
             sandbox=self.workbench.sandbox,
-            environment=self.workbench.environment(root),
+            environment=self.workbench.environment,
             scratch=context.workspace,
             command=self.workbench.run.repository.test_command,
             before=partial(self.workbench.assemble, [], context.workspace / "before"),

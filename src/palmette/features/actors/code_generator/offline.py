@@ -23,7 +23,7 @@ def draft(
     view: View, template: Template, config: Config, utilities: Utilities, failed: PastAttempt | None = None
 ) -> Draft:
     """The script; after a failure that is the script's own, without the repository's utilities."""
-    if failed is None or not utilities.chosen or not _own_fault(failed):
+    if failed is None or not utilities.chosen or not is_own_fault(failed):
         return Draft(write_script(view, template, config, utilities))
     failures = "; ".join(violation.message for violation in failed.violations)
     names = ", ".join(utility.name for utility in utilities.chosen)
@@ -34,5 +34,6 @@ def draft(
     )
 
 
-def _own_fault(failed: PastAttempt) -> bool:
-    return any(OWNERS.get(violation.code) == "code_generator" for violation in failed.violations)
+def is_own_fault(failed: PastAttempt) -> bool:
+    """Whether anything that failed may be the script's; what nobody owns may be."""
+    return any(OWNERS.get(violation.code, "code_generator") == "code_generator" for violation in failed.violations)
