@@ -62,7 +62,8 @@ class CheckCase:
     def check(self, sandbox: Sandbox, scratch: Path) -> Check:
         """The registered one; a quick variant where there is one."""
         if self.code == TeamSuiteCheck.code:
-            return TeamSuiteCheck(sandbox, lambda root: {}, scratch, command=f"{sys.executable} -m pytest -q test_team.py")
+            command = f"{sys.executable} -m pytest -q test_team.py"
+            return TeamSuiteCheck(sandbox, lambda root: {}, scratch, command)
         if self.code == MutationCheck.code:
             return MutationCheck(size=3)
         return next(check for check in registered() if check.code == self.code)

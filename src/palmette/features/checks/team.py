@@ -63,7 +63,10 @@ class TeamSuiteCheck:
             argv[0] = sys.executable
         options = f"--junitxml={shlex.quote(str(report))} -p no:cacheprovider"
         result = self.sandbox.run(
-            argv, cwd=root, limits=Limits(seconds=self.seconds), env={**self.environment(root), "PYTEST_ADDOPTS": options}
+            argv,
+            cwd=root,
+            limits=Limits(seconds=self.seconds),
+            env={**self.environment(root), "PYTEST_ADDOPTS": options},
         )
         counted = _read(report, root)
         if counted is not None and counted.failed:
