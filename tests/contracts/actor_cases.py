@@ -12,13 +12,14 @@ from typing import Any
 
 from small_team import PREFIX, SmallTeam
 
-from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput
+from palmette.automl.actors.data_profiler.actor import DataProfiler
+from palmette.automl.actors.data_profiler.offline import ProfilerInput
 from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
-from palmette.automl.data import Aim, Places
+from palmette.automl.data import Places
 from palmette.automl.data.load import load
-from palmette.automl.requirements import Request
+from palmette.automl.requirements import DataSummary, Request, read_request
 from palmette.engine import Violation
 
 WISH = "Build a model to classify the rating as good or bad from size and place, with an accuracy of at least 0.9."
@@ -70,7 +71,10 @@ def ratings(folder: Path) -> Path:
 
 
 def profiler_input(path: Path) -> ProfilerInput:
-    return ProfilerInput(dataset=load([path]).dataset, aim=Aim(target="rating", task="classification"))
+    dataset = load([path]).dataset
+    hints = DataSummary.model_validate(dataset.model_dump()).hints
+    made = read_request(WISH, hints).requirements
+    return ProfilerInput(dataset=dataset, requirements=made)
 
 
 def of_features(name: str, code: str = "", subject: str = "", **options: bool) -> ActorCase:

@@ -14,10 +14,12 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 
 from canned import Canned, models
 
-from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput, RemarksAnswer, _of_remarks
+from palmette.automl.actors.data_profiler.actor import DataProfiler, RemarksAnswer, _of_remarks
+from palmette.automl.actors.data_profiler.offline import ProfilerInput
 from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
-from palmette.automl.data import Aim, Places, TableError
+from palmette.automl.data import Places, TableError
 from palmette.automl.profile import Profile
+from palmette.automl.requirements import DatasetPart, ProblemPart, Requirements
 from palmette.engine import Context
 from palmette.errors import UserError
 from palmette.llm import Reply, read_answer
@@ -91,7 +93,10 @@ def test_which_table_is_meant_is_asked_once(tmp_path: Path) -> None:
 
 
 def profiling(file: Path) -> ProfilerInput:
-    return ProfilerInput(dataset=retrieved(file)[1], aim=Aim(target="done", task="classification"))
+    asked = Requirements(
+        text="", problem=ProblemPart(task="classification"), dataset=DatasetPart(target_column="done")
+    )
+    return ProfilerInput(dataset=retrieved(file)[1], requirements=asked)
 
 
 def answering(remarks: list[str]) -> DataProfiler:

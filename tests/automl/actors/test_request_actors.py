@@ -25,9 +25,9 @@ CASES = [case for name in ("paper", "unseen", "fresh", "later", "last") for case
 CHURN = "Predict Churn with at least 80 % accuracy, under 5 ms a row. Do not use XGBoost or customerID."
 
 
-def data(table: str | None) -> DataSummary | None:
+def data(table: str | None) -> DataSummary:
     if table is None:
-        return None
+        return DataSummary()
     columns = tables()[table].items()
     return DataSummary(columns=tuple(NamedColumn(name=name, **hint.model_dump()) for name, hint in columns))
 
@@ -41,11 +41,11 @@ def asks(*options: str) -> dict[str, Any]:
 
 
 def verifier(text: str, table: str | None = None, files: tuple[str, ...] = ()) -> VerifierInput:
-    return VerifierInput(request=Request(text=text, files=files), dataset=data(table))
+    return VerifierInput(request=Request(text=text, files=files), columns=data(table))
 
 
 def parser(text: str, table: str | None = None, files: tuple[str, ...] = (), **fields: Any) -> ParserInput:
-    return ParserInput(request=Request(text=text, files=files), dataset=data(table), **fields)
+    return ParserInput(request=Request(text=text, files=files), columns=data(table), **fields)
 
 
 def context(name: str, **fields: Any) -> Context:

@@ -11,6 +11,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 import numpy as np  # noqa: E402 - comes with pandas
 
+from palmette.automl.data import Aim  # noqa: E402 - as below
 from palmette.automl.data.cut import cut  # noqa: E402 - needs pandas
 from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile import Profile  # noqa: E402 - as above
@@ -30,7 +31,8 @@ def wide(rows: int, columns: int) -> pd.DataFrame:
 
 def profiled(table: pd.DataFrame, task: str = "classification") -> Profile:
     kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
-    return profile(table, "y" if task != "clustering" else "", task, cut(table, "y", task, kinds, 0), kinds)
+    aim = Aim(target="y" if task != "clustering" else "", task=task)
+    return profile(table, aim, cut(table, "y", task, kinds, 0), kinds)
 
 
 def test_figures_are_those_of_the_training_rows() -> None:
@@ -53,7 +55,7 @@ def test_values_of_the_hold_out_change_no_figure() -> None:
     other = table.copy()
     other.loc[split.holdout, "n0"] = 1e9
     other.loc[split.holdout, "y"] = "yes"
-    first, second = (profile(one, "y", "classification", split, kinds) for one in (table, other))
+    first, second = (profile(one, Aim(target="y", task="classification"), split, kinds) for one in (table, other))
     assert first.model_copy(update={"leaks": ()}) == second.model_copy(update={"leaks": ()})
 
 
@@ -127,6 +129,6 @@ def test_it_is_quick(rows: int, columns: int, seconds: float) -> None:
     split = cut(table, "y", "classification", {}, 0)
     kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
     start = time.process_time()
-    made = profile(table, "y", "classification", split, kinds)
+    made = profile(table, Aim(target="y", task="classification"), split, kinds)
     taken = time.process_time() - start
     assert made.rows == rows and taken < seconds, taken

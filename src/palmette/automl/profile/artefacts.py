@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from palmette.automl.data.artefacts import HoldOut, Kind
+from palmette.automl.data.artefacts import Aim, HoldOut, Kind
 from palmette.documents import Model
 
 Severity = Literal["high", "medium", "low"]
@@ -132,9 +132,20 @@ class Leak(Model):
     """Of a question: what is done with the columns where nobody answers."""
 
 
+class Settled(Model):
+    """What was done about a leak."""
+
+    code: str
+    columns: tuple[str, ...]
+    done: Literal["dropped", "kept", "grouped"]
+    by: Literal["rule", "person", "default"]
+
+
 class Profile(Model):
     """What the data are like."""
 
+    aim: Aim
+    """What is predicted, and how the rows are cut for it."""
     rows: int
     holdout: HoldOut
     columns: tuple[ColumnProfile, ...]
@@ -147,5 +158,14 @@ class Profile(Model):
     """In a fixed order."""
     suggestions: tuple[Fact, ...] = ()
     leaks: tuple[Leak, ...] = ()
+    settled: tuple[Settled, ...] = ()
+    """What was done about those leaks that call for more than a report."""
     remarks: tuple[str, ...] = ()
     """What a language model adds, in words without figures."""
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        """By column that is left out for a leak: why."""
+        told = {(leak.code, leak.columns): leak.text for leak in self.leaks}
+        gone = [one for one in self.settled if one.done == "dropped"]
+        return {name: told.get((one.code, one.columns), one.code) for one in gone for name in one.columns}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from palmette.automl.data.artefacts import Kind
+from palmette.automl.data.artefacts import Aim, Kind
 from palmette.automl.data.cut import Split, row_hashes
 from palmette.automl.data.kinds import kind_of
 from palmette.automl.profile.artefacts import ColumnProfile, Profile
@@ -18,36 +18,34 @@ from palmette.automl.profile.meta import meta_features
 from palmette.automl.profile.suggestions import suggest
 
 
-def profile(
-    table: pd.DataFrame, target: str, task: str, split: Split, kinds: Mapping[str, Kind] | None = None
-) -> Profile:
+def profile(table: pd.DataFrame, aim: Aim, split: Split, kinds: Mapping[str, Kind] | None = None) -> Profile:
     """What the table is like.
 
     Args:
         table: as loaded; nothing of the hold-out is looked at but whether its rows, keys or times overlap.
-        target: the column to predict; empty for clustering.
-        task: classification, regression, clustering or forecasting.
-        split: the cut.
+        aim: what is to be predicted.
+        split: the cut for it.
         kinds: of the columns; told from the training rows where they are left out.
     """
-    train = table.iloc[split.train]
+    train, target, task = table.iloc[split.train], aim.target, aim.task
     known = kinds or {str(name): kind_of(train[name], str(name)).kind for name in table.columns}
     ground = Ground(table, target, task, split, known)
     columns = [column_figures(name, train[name], known[name]) for name in ground.features]
     if target:
         columns = _ranked(columns, ground)
-    aim = target_figures(target, train[target], task) if target else None
+    predicted = target_figures(target, train[target], task) if target else None
     hashes = row_hashes(train[ground.told]) if ground.told else np.arange(len(train))
     duplicates = len(train) - len(np.unique(hashes))
     return Profile(
+        aim=aim,
         rows=len(table),
         holdout=split.told,
         columns=tuple(columns),
-        target=aim,
+        target=predicted,
         duplicates=duplicates,
         memory=int(table.memory_usage(deep=False).sum()),
-        meta=meta_features(len(train), columns, aim, duplicates),
-        suggestions=tuple(suggest(len(train), columns, aim, duplicates)),
+        meta=meta_features(len(train), columns, predicted, duplicates),
+        suggestions=tuple(suggest(len(train), columns, predicted, duplicates)),
         leaks=tuple(find_leaks(ground)),
     )
 

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 
-from palmette.automl.actors.data_profiler.offline import compute, figures, shown_column
-from palmette.automl.data import Aim, Dataset
+from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute, figures, settle, shown_column
 from palmette.automl.profile import Profile
-from palmette.documents import Model
 from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 MOST_REMARKS = 8
 LONGEST = 300
 QUOTED = re.compile(r"`([^`]+)`")
-
-
-class ProfilerInput(Model):
-    dataset: Dataset
-    aim: Aim
 
 
 class RemarksAnswer(Answer):
@@ -38,15 +31,15 @@ class DataProfiler(Agent):
     has_criterion = True
 
     def offline(self, input: ProfilerInput, context: Context) -> Attempt[Profile]:
-        made = compute(input.dataset, input.aim)
+        made = compute(input)
         context.progress(f"{made.holdout.training_rows} training rows profiled, {len(made.leaks)} leaks in doubt")
-        return Attempt(made)
+        return Attempt(_settled(made, context))
 
     def brief(self, input: ProfilerInput, context: Context) -> tuple[Section, ...]:
-        made = compute(input.dataset, input.aim)
+        made = compute(input)
         ordered = sorted(made.columns, key=lambda column: (column.rank, column.name))
         return (
-            section("aim", input.aim.model_dump_json(), rank=NEEDED, language="json"),
+            section("aim", made.aim.model_dump_json(), rank=NEEDED, language="json"),
             section("target", made.target.model_dump_json() if made.target else "", rank=NEEDED, language="json"),
             section("columns", *map(shown_column, ordered), rank=2),
             section("findings", *figures(made), rank=1),
@@ -54,17 +47,17 @@ class DataProfiler(Agent):
         )
 
     def read(self, answer: RemarksAnswer, input: ProfilerInput, context: Context) -> Attempt[Profile]:
-        made = compute(input.dataset, input.aim)
+        made = compute(input)
         remarks = tuple(" ".join(remark.split()) for remark in answer.remarks)
-        return Attempt(made.model_copy(update={"remarks": remarks}), answer.reason, answer.fix)
+        return Attempt(_settled(made, context).model_copy(update={"remarks": remarks}), answer.reason, answer.fix)
 
     def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
         """Every figure is the one that the harness computes; remarks have none, and name columns that exist."""
-        again = compute(input.dataset, input.aim)
+        again = compute(input)
         differing = [
             name
             for name in Profile.model_fields
-            if name != "remarks" and getattr(again, name) != getattr(output, name)
+            if name not in ("remarks", "settled") and getattr(again, name) != getattr(output, name)
         ]
         violations = [
             Violation(code="figures-differ", message=f"Computed again, the {name} of the profile differ.", subject=name)
@@ -79,6 +72,10 @@ class DataProfiler(Agent):
         """To blame for a leak that is found later, and for what a model remarked wrongly."""
         own = violation.code in ("figures-differ", "leak-found") or violation.code.startswith("remark")
         return f"Compute the profile again: {violation.message}" if own else None
+
+
+def _settled(made: Profile, context: Context) -> Profile:
+    return made.model_copy(update={"settled": tuple(settle(made.leaks, context.ask))})
 
 
 def _of_remarks(remarks: tuple[str, ...], columns: set[str]) -> list[Violation]:

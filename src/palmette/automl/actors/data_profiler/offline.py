@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from typing import Literal
 
+from palmette.automl.artefacts import Settings
 from palmette.automl.data import Aim, Dataset
-from palmette.automl.profile import ColumnProfile, Profile
+from palmette.automl.goal import aim_of
+from palmette.automl.profile import ColumnProfile, Leak, Profile, Settled
+from palmette.automl.requirements import Requirements
+from palmette.documents import Model
 
 
-def compute(dataset: Dataset, aim: Aim) -> Profile:
-    """The profile, from the files as they are now.
+class ProfilerInput(Model):
+    requirements: Requirements
+    dataset: Dataset
+    settings: Settings = Settings()
+
+
+def compute(input: ProfilerInput) -> Profile:
+    """The profile, from the files as they are now; nothing about its leaks is settled yet.
+
+    Where rows of one entity stand on both sides of the cut, it is cut again by that entity.
 
     Raises:
         UserError: a file is not what it was, or the target cannot be learnt.
     """
     from palmette.automl.data.load import reload
 
-    reload(dataset)  # raises where a file has changed
-    return _computed(dataset, aim)
+    reload(input.dataset)  # raises where a file has changed
+    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, input.settings.seed))
+    shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
+    if not shared or made.aim.group:
+        return made
+    return _computed(input.dataset, made.aim.model_copy(update={"group": shared[0]}))
+
+
+def settle(leaks: Iterable[Leak], ask: Callable[[str], str | None]) -> Iterator[Settled]:
+    """What is done about leaks that call for more than a report; a person is asked where figures cannot say."""
+    for leak in leaks:
+        if leak.action == "drop":
+            yield Settled(code=leak.code, columns=leak.columns, done="dropped", by="rule")
+        elif leak.action == "ask" and leak.columns:
+            yield _asked(leak, ask)
+
+
+def _asked(leak: Leak, ask: Callable[[str], str | None]) -> Settled:
+    usual = "yes" if leak.default == "drop" else "no"
+    said = ask(f"{leak.text} ({leak.evidence}) Leave out {', '.join(map(repr, leak.columns))}? (yes, no; default: {usual})")
+    word = (said or "").strip().casefold()[:1]
+    drop = word == "y" if word in ("y", "n") else leak.default == "drop"
+    by: Literal["person", "default"] = "person" if word in ("y", "n") else "default"
+    return Settled(code=leak.code, columns=leak.columns, done="dropped" if drop else "kept", by=by)
 
 
 @lru_cache(maxsize=4)
@@ -29,7 +64,7 @@ def _computed(dataset: Dataset, aim: Aim) -> Profile:
 
     loaded = reload(dataset)
     kinds = {column.name: column.kind for column in dataset.columns}
-    return profile(loaded.table, aim.target, aim.task, cut_for(loaded, aim), kinds)
+    return profile(loaded.table, aim, cut_for(loaded, aim), kinds)
 
 
 def shown_column(column: ColumnProfile) -> str:

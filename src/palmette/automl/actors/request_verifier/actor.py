@@ -15,7 +15,7 @@ from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 class VerifierInput(Model):
     request: Request
-    dataset: DataSummary | None = None
+    columns: DataSummary = DataSummary()
 
 
 class Asked(Model):
@@ -52,7 +52,7 @@ class RequestVerifier(Agent):
     has_criterion = True
 
     def offline(self, input: VerifierInput, context: Context) -> Attempt[Verification]:
-        reading = read(input.request, input.dataset)
+        reading = read(input.request, input.columns)
         if reading.refusal is not None:
             return _declined(reading.refusal)
         return Attempt(_taken_on(reading, reading.question, context))
@@ -61,11 +61,11 @@ class RequestVerifier(Agent):
         return (
             section("request", input.request.text or "(no words, only data)", rank=NEEDED, language="text"),
             section("files", "\n".join(input.request.files), rank=NEEDED, language="text"),
-            section("columns", *shown_columns(input.dataset), rank=1, language="text"),
+            section("columns", *shown_columns(input.columns), rank=1, language="text"),
         )
 
     def read(self, answer: VerificationAnswer, input: VerifierInput, context: Context) -> Attempt[Verification]:
-        reading = read(input.request, input.dataset)
+        reading = read(input.request, input.columns)
         if reading.refusal is not None and reading.refusal.code in FACTS:
             return _declined(reading.refusal)
         wrong = _misquoted(answer, input) + _odd_question(answer, input)
@@ -85,7 +85,7 @@ class RequestVerifier(Agent):
 
     def check(self, input: VerifierInput, output: Verification, context: Context) -> Verdict:
         """There are data, a target that the request names is one of their columns, and the question was answered."""
-        refusal = read(input.request, input.dataset).refusal
+        refusal = read(input.request, input.columns).refusal
         wrong = [_violation(refusal)] if refusal is not None and refusal.code in FACTS else []
         question = output.question
         if question is not None and output.answer not in question.options:
@@ -137,7 +137,7 @@ def _misquoted(answer: VerificationAnswer, input: VerifierInput) -> list[Violati
 
 def _odd_question(answer: VerificationAnswer, input: VerifierInput) -> list[Violation]:
     """A question with fewer than two options, or about columns that do not exist."""
-    asked, known = answer.question, input.dataset.hints if input.dataset else {}
+    asked, known = answer.question, input.columns.hints
     if asked is None:
         return []
     found = []

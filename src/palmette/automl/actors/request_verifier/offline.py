@@ -11,11 +11,11 @@ FACTS = ("no-data", "no-target")
 """Refusals that no opinion overrules: what is not there cannot be worked on."""
 
 
-def read(request: Request, dataset: DataSummary | None) -> Reading:
+def read(request: Request, columns: DataSummary) -> Reading:
     """What the rules read; a request whose data never came is declined here."""
-    reading = read_request(request.text, dataset.hints if dataset else None, request.files)
+    reading = read_request(request.text, columns.hints or None, request.files)
     made = reading.requirements
-    if reading.refusal is None and not (dataset or request.files or made.dataset.hub):
+    if reading.refusal is None and not (columns.columns or request.files or made.dataset.hub):
         return Reading(requirements=made, refusal=missing_upload(made))
     return reading
 

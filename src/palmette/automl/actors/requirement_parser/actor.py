@@ -35,7 +35,7 @@ CODES = (
 class ParserInput(Model):
     request: Request
     verification: Verification | None = None
-    dataset: DataSummary | None = None
+    columns: DataSummary = DataSummary()
 
 
 class ParsedAnswer(Answer):
@@ -69,7 +69,7 @@ class RequirementParser(Agent):
     has_criterion = True
 
     def offline(self, input: ParserInput, context: Context) -> Attempt[Requirements]:
-        reading = read(input.request, input.dataset, input.verification)
+        reading = read(input.request, input.columns, input.verification)
         made = reading.requirements
         if any(self.implicated(violation, made) for violation in context.evidence):
             return Attempt(None, "The rules read the same again.", TERMINATE, context.evidence)
@@ -83,7 +83,7 @@ class RequirementParser(Agent):
             section("request", input.request.text or "(no words, only data)", rank=NEEDED, language="text"),
             section("files", "\n".join(input.request.files), rank=NEEDED, language="text"),
             section("answers", *(f"{about}: {said}" for about, said in answers.items()), rank=NEEDED, language="text"),
-            section("columns", *shown_columns(input.dataset), rank=1, language="text"),
+            section("columns", *shown_columns(input.columns), rank=1, language="text"),
             section("algorithms", ", ".join(vocabulary().algorithms), rank=NEEDED, language="text"),
             section("metrics", "\n".join(metrics), rank=NEEDED, language="text"),
         )
@@ -95,8 +95,8 @@ class RequirementParser(Agent):
     def check(self, input: ParserInput, output: Requirements, context: Context) -> Verdict:
         """Numbers and quotations are the request's; target and columns exist; task, metric and algorithms fit."""
         answers = input.verification.answers if input.verification else {}
-        wrong = mistakes(output, input.dataset.hints if input.dataset else {}, answers)
-        said = read(input.request, input.dataset, input.verification).requirements.problem.constraints
+        wrong = mistakes(output, input.columns.hints, answers)
+        said = read(input.request, input.columns, input.verification).requirements.problem.constraints
         held = {(one.quantity, one.value) for one in output.problem.constraints}
         missed = [str(one) for one in said if (one.quantity, one.value) not in held]
         kept = ", ".join(map(str, output.problem.constraints)) or "no constraints"

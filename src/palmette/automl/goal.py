@@ -1,0 +1,122 @@
+"""What a run is to reach: target, task, metric and direction, fixed before anything is learnt."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from palmette.automl.data import Aim, Dataset
+from palmette.automl.measure import Metric, metric_of
+from palmette.automl.profile import Profile, TargetProfile
+from palmette.automl.requirements import Requirements
+from palmette.documents import Model
+from palmette.errors import UserError
+
+IMBALANCED = 0.2
+"""Share of the rarest of two classes below which a ranking says more than labels."""
+ORDERS = 2.0
+"""Powers of ten that a target must span for errors to be meant as ratios."""
+
+
+class Goal(Model):
+    """What is to be predicted, and by which number candidates are compared."""
+
+    task: Literal["classification", "regression", "clustering"]
+    target: str
+    """Empty for clustering."""
+    metric: str
+    why: str
+    """Where the metric is from."""
+    positive: str | None = None
+    """The class that a metric of one class is about."""
+    greater_is_better: bool
+
+    @property
+    def measure(self) -> Metric:
+        return metric_of(self.metric, self.task)
+
+
+def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0) -> Aim:
+    """What is to be predicted, and how the rows are to be cut for it.
+
+    Raises:
+        UserError: the task is none of tables, or the target is no column.
+    """
+    task = requirements.problem.task
+    if task not in ("classification", "regression", "clustering"):
+        wanted = f"{task!r}" if task else "open"
+        raise UserError(
+            f"The task is {wanted}; this version works on classification, regression and clustering of tables.",
+            "Say in the request which of them is meant.",
+            code="task-unsupported",
+        )
+    target = "" if task == "clustering" else _target(requirements, dataset)
+    by = requirements.dataset.split.by if requirements.dataset.split else None
+    times = [column.name for column in dataset.columns if column.kind == "datetime"]
+    return Aim(target=target, task=task, time=times[0] if by == "time" and times else "", seed=seed)
+
+
+def _target(requirements: Requirements, dataset: Dataset) -> str:
+    named = requirements.dataset.target_column or requirements.dataset.target
+    column = dataset.column(named)
+    if column is None:
+        columns = ", ".join(repr(one.name) for one in dataset.columns[:12])
+        raise UserError(
+            f"The target {named!r} is no column of the data.",
+            f"Name one of {columns} in the request.",
+            code="no-such-column",
+        )
+    return column.name
+
+
+def goal_of(requirements: Requirements, profile: Profile) -> Goal:
+    """The goal: the metric that the request names, else the one that suits target and task."""
+    aim, problem = profile.aim, requirements.problem
+    assert aim.task != "forecasting"
+    named = problem.metric or next((one.metric for one in problem.constraints if one.metric), None)
+    if named:
+        metric, why = metric_of(named, aim.task), "the request names it"
+    else:
+        name, why = _usual(aim.task, profile.target)
+        metric = metric_of(name, aim.task)
+    return Goal(
+        task=aim.task,
+        target=aim.target,
+        metric=metric.name,
+        why=why,
+        positive=positive_class(requirements, profile.target) if aim.task == "classification" else None,
+        greater_is_better=metric.greater_is_better,
+    )
+
+
+def _usual(task: str, target: TargetProfile | None) -> tuple[str, str]:
+    """The metric for a target about which nobody said what counts, and why."""
+    if task == "clustering" or target is None:
+        return "silhouette", "there are no labels to compare with"
+    if task == "classification":
+        least = target.classes[-1].share if target.classes else 0.0
+        if target.class_count == 2:
+            if least < IMBALANCED:
+                return "roc_auc", f"only {least:.1%} of the rows are of the rarer class"
+            return "accuracy", "the two classes are about as frequent"
+        even = target.entropy > 0.9
+        return ("accuracy", "classes are about as frequent") if even else ("f1_macro", "classes differ in frequency")
+    if target.orders >= ORDERS and target.numbers is not None and target.numbers.least >= 0:
+        return "rmsle", f"the target spans {target.orders:.1f} powers of ten"
+    return "rmse", "large errors count most"
+
+
+NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "<=50k", "normal", "none", "absent", "healthy"})
+
+
+def positive_class(requirements: Requirements, target: TargetProfile | None) -> str | None:
+    """The class that the request is about: of two, the one that is not plainly the negative, else the rarer."""
+    if target is None or target.class_count != 2:
+        return None
+    first, second = (one.value for one in target.classes)  # the most frequent first
+    negative = [value for value in (first, second) if value.strip().casefold() in NEGATIVE]
+    if len(negative) == 1:
+        return second if negative[0] == first else first
+    said = [name for name in requirements.problem.classes if name.casefold() in (first.casefold(), second.casefold())]
+    if said:
+        return first if said[0].casefold() == first.casefold() else second
+    return second
