@@ -15,7 +15,18 @@ from pydantic import ValidationError
 from small_projects import COLUMNS, Project, blueprint_of, guests, write
 
 from palmette.automl.data import Dialect, Reading
-from palmette.automl.modalities.tabular import ALGORITHMS, ColumnPlan, Dropped, Folds, Source, write_project
+from palmette.automl.modalities.tabular import (
+    ALGORITHMS,
+    ColumnPlan,
+    Dropped,
+    Folds,
+    Source,
+    Track,
+    preparation_files,
+    shared_files,
+    track_files,
+    write_project,
+)
 from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
 from palmette.sandbox import Sandbox
 
@@ -85,6 +96,19 @@ def test_only_what_is_needed_is_written(written: Path) -> None:
     assert "Left out" not in text("numbers_only", "preprocess.py")
     assert '"knn"' in text("values", "models/traditional.py")
     assert "knn" not in text("lines_of_JSON", "models/traditional.py"), "distances to a million rows"
+
+
+@pytest.mark.parametrize("tracks", [("traditional",)])
+def test_the_parts_are_the_project(tracks: tuple[Track, ...]) -> None:
+    blueprint = blueprint_of("binary", algorithms=("lightgbm",))
+    parts = [preparation_files(blueprint), *(track_files(blueprint, one) for one in tracks)]
+    parts.append(shared_files(blueprint, tracks))
+    assert sorted((file for part in parts for file in part), key=lambda file: file.path) == list(
+        write_project(blueprint, tracks)
+    )
+    for track, files in zip(tracks, parts[1:], strict=False):
+        paths = [file.path for file in files]
+        assert f"models/{track}.py" in paths and "models/classical.py" not in paths
 
 
 HOSTILE = (

@@ -23,6 +23,7 @@ SUM_TOLERANCE = 1e-4
 class Trial(Model):
     """What training says of a candidate that it tried; its score is not believed."""
 
+    track: str = "traditional"
     name: str
     algorithm: str
     settings: dict[str, str | bool | int | float]

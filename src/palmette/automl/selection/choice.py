@@ -27,6 +27,7 @@ LEAST_GAIN = 1e-4
 class Member(Model):
     """A candidate in the delivered model; enough to fit it again."""
 
+    track: str = "traditional"
     name: str
     algorithm: str
     settings: dict[str, str | bool | int | float]
@@ -107,6 +108,5 @@ def _mean(parts: Sequence[tuple[Floats, float]]) -> Floats:
 
 def _member(candidate: Candidate, weight: float) -> Member:
     trial = candidate.trial
-    return Member(
-        name=trial.name, algorithm=trial.algorithm, settings=trial.settings, rounds=trial.rounds, weight=weight
-    )
+    kept = trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"})
+    return Member(**kept, weight=weight)

@@ -1,19 +1,22 @@
-"""The algorithms of the traditional track, and which of them this machine has."""
+"""The algorithms, their tracks and libraries, and which of them this machine has."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
 Algorithm = Literal["lightgbm", "xgboost", "catboost", "extra_trees", "random_forest", "linear", "knn", "mlp"]
+Track = Literal["traditional", "neural", "pretrained", "autogluon"]
+"""A family of algorithms, with a file of its own in the project."""
 
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 """In the order of preference."""
 
 BOOSTING: frozenset[Algorithm] = frozenset({"lightgbm", "xgboost", "catboost"})
-"""Those with a library of their own, named as they are; scikit-learn has the others."""
+LIBRARIES: Mapping[Algorithm, str] = {"lightgbm": "lightgbm", "xgboost": "xgboost", "catboost": "catboost"}
+"""Of the algorithms that scikit-learn does not have, the package."""
 CLASSICAL: frozenset[Algorithm] = frozenset({"extra_trees", "random_forest", "knn", "mlp"})
 
 _DISTRIBUTIONS = {"scikit-learn": ("scikit-learn",), "xgboost": ("xgboost-cpu", "xgboost")}
@@ -22,7 +25,7 @@ _DISTRIBUTIONS = {"scikit-learn": ("scikit-learn",), "xgboost": ("xgboost-cpu", 
 
 def installed(wanted: Iterable[Algorithm] = ALGORITHMS) -> tuple[Algorithm, ...]:
     """Those of the wanted algorithms whose library is there, in the order given."""
-    return tuple(one for one in wanted if one not in BOOSTING or importlib.util.find_spec(one))
+    return tuple(one for one in wanted if one not in LIBRARIES or importlib.util.find_spec(LIBRARIES[one]))
 
 
 def pinned(package: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from palmette.automl.modalities.tabular.algorithms import Algorithm
@@ -28,7 +29,7 @@ class Start(NamedTuple):
     reason: str
 
 
-def starts(blueprint: Blueprint) -> list[Start]:
+def starts(blueprint: Blueprint, wanted: Collection[Algorithm]) -> list[Start]:
     """The starting points of the algorithms that are wanted: the strongest first, then the most unlike those before."""
     step = 0.1 if blueprint.rows * len(blueprint.columns) > LARGE else 0.05
     larger = {"learning_rate": round(1.6 * step, 3)}
@@ -62,4 +63,4 @@ def starts(blueprint: Blueprint) -> list[Start]:
         Start("lightgbm-deep", "lightgbm", deep, "large trees in small steps, where columns act together"),
     ]
     few = blueprint.rows <= NEIGHBOURS
-    return [one for one in found if one.algorithm in blueprint.algorithms and (few or one.algorithm != "knn")]
+    return [one for one in found if one.algorithm in wanted and (few or one.algorithm != "knn")]

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl.modalities.tabular import source
-from palmette.automl.modalities.tabular.algorithms import BOOSTING, CLASSICAL, pinned
+from palmette.automl.modalities.tabular.algorithms import BOOSTING, CLASSICAL, LIBRARIES, Track, pinned
 from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Example
 from palmette.automl.modalities.tabular.names import distinct, identifier, plain
 from palmette.automl.modalities.tabular.reading import reading_facts
 from palmette.automl.modalities.tabular.scoring import ABSOLUTE, CLASSIFICATION, REGRESSION
 from palmette.automl.modalities.tabular.starts import FOREST_LEAVES, LARGE, starts
+from palmette.automl.modalities.tabular.tracks import TRACKS, wanted_in
 from palmette.engine.actor import TextFile
 
 if TYPE_CHECKING:
@@ -27,18 +28,35 @@ TEMPLATES = Path(__file__).with_name("templates")
 ROW_TYPES = {"numeric": "number", "categorical": "text", "boolean": "boolean", "datetime": "datetime", "text": "text"}
 DATE_PARTS = ("year", "month", "day", "weekday", "hour", "days")
 EXAMPLE_ROWS = 4
-OPTIONAL = {"models/boosting.py": BOOSTING, "models/classical.py": CLASSICAL}
-"""Files that are there for some algorithms only."""
+PREPARATION = {"preprocess.py", "contract.py", "contract.json", "target.py", "tests/rows.json"}
+"""Files about rows and features, whatever is learnt from them."""
 
 
-def write_project(blueprint: Blueprint) -> tuple[TextFile, ...]:
-    """The project's files, in order of their paths; formatted where ruff is installed."""
-    facts = _facts(blueprint)
+def write_project(blueprint: Blueprint, tracks: Sequence[Track] = ("traditional",)) -> tuple[TextFile, ...]:
+    """The project's files for these tracks, in order of their paths; formatted where ruff is installed."""
+    facts = _facts(blueprint, tracks)
     environment = _environment()
-    texts = {name: environment.get_template(f"{name}.j2").render(facts) for name in _templates(blueprint)}
+    texts = {name: environment.get_template(f"{name}.j2").render(facts) for name in _templates(blueprint, tracks)}
     contract = json.dumps(contract_of(blueprint), indent=2, ensure_ascii=False)
     texts |= {"contract.json": f"{contract}\n", "tests/rows.json": _example_rows(blueprint)}
     return tuple(TextFile(path=path, text=text) for path, text in sorted(_formatted(texts).items()))
+
+
+def preparation_files(blueprint: Blueprint) -> tuple[TextFile, ...]:
+    """The project's files about rows and features."""
+    return tuple(file for file in write_project(blueprint) if file.path in PREPARATION)
+
+
+def track_files(blueprint: Blueprint, track: Track) -> tuple[TextFile, ...]:
+    """The project's files of one track: `models/<track>.py`, and the models that only this track has."""
+    own = set(_of_track(blueprint, track))
+    return tuple(file for file in write_project(blueprint, (track,)) if file.path in own)
+
+
+def shared_files(blueprint: Blueprint, tracks: Sequence[Track] = ("traditional",)) -> tuple[TextFile, ...]:
+    """All other files: with those of preparation and of the tracks, they are the project."""
+    others = PREPARATION.union(*(_of_track(blueprint, track) for track in tracks))
+    return tuple(file for file in write_project(blueprint, tracks) if file.path not in others)
 
 
 def contract_of(blueprint: Blueprint) -> dict[str, Any]:
@@ -91,12 +109,19 @@ def _features_of(column: ColumnPlan, name: str) -> list[tuple[str, str]]:
     return [(name, "category" if column.kind == "categorical" else "number")]
 
 
-def _templates(blueprint: Blueprint) -> Iterator[str]:
-    wanted = set(blueprint.algorithms)
+def _templates(blueprint: Blueprint, tracks: Sequence[Track]) -> Iterator[str]:
+    of_tracks = {file for one in TRACKS.values() for file in one.files}
+    kept = {file for track in tracks for file in _of_track(blueprint, track)}
     for path in sorted(TEMPLATES.rglob("*.j2")):
         name = path.relative_to(TEMPLATES).as_posix().removesuffix(".j2")
-        if OPTIONAL.get(name, wanted) & wanted:
+        if name not in of_tracks or name in kept:
             yield name
+
+
+def _of_track(blueprint: Blueprint, track: Track) -> list[str]:
+    """Paths of the files of a track that its algorithms need."""
+    wanted = set(wanted_in(track, blueprint.algorithms))
+    return [file for file, algorithms in TRACKS[track].files.items() if wanted & set(algorithms)]
 
 
 @functools.cache
@@ -121,7 +146,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _facts(blueprint: Blueprint) -> dict[str, Any]:
+def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
     """What the templates know: the blueprint, and what follows from it."""
     from palmette.automl.data.kinds import FALSE, TRUE
 
@@ -129,8 +154,11 @@ def _facts(blueprint: Blueprint) -> dict[str, Any]:
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
     by_kind = {kind: [one for one in blueprint.columns if one.kind == kind] for kind in ROW_TYPES}
     names = [column.name for column in blueprint.columns]
+    wanted = {track: wanted_in(track, blueprint.algorithms) for track in TRACKS}
+    traditional = wanted["traditional"]
     return {
         "blueprint": blueprint,
+        "tracks": tuple(tracks),
         "classification": blueprint.task == "classification",
         "formula": formulas[blueprint.metric],
         "absolute": blueprint.metric in ABSOLUTE,
@@ -143,11 +171,12 @@ def _facts(blueprint: Blueprint) -> dict[str, Any]:
         "no": sorted(FALSE | {"0.0"}),
         "has_words": bool(by_kind["text"]),
         "has_categories": bool(by_kind["categorical"]),
-        "boosting": [one for one in blueprint.algorithms if one in BOOSTING],
-        "classical": [one for one in blueprint.algorithms if one in CLASSICAL],
-        "linear_range": blueprint.task == "classification" and "linear" in blueprint.algorithms,
-        "wanted": blueprint.algorithms,
-        "starts": starts(blueprint),
+        "boosting": [one for one in traditional if one in BOOSTING],
+        "classical": [one for one in traditional if one in CLASSICAL],
+        "linear_range": blueprint.task == "classification" and "linear" in traditional,
+        "wanted": wanted,
+        "starts": {track: starts(blueprint, wanted[track]) for track in TRACKS},
+        "libraries": sorted({LIBRARIES[one] for track in tracks for one in wanted[track] if one in LIBRARIES}),
         "large": blueprint.rows * len(blueprint.columns) > LARGE,
         "forest_leaf": max(1, blueprint.rows // FOREST_LEAVES),
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
