@@ -1,0 +1,1 @@
+"""Hands over the project: only what it needs, running as it promises."""

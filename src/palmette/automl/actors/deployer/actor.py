@@ -1,0 +1,187 @@
+"""The end-stage actor that delivers: a project that was started, asked and tested where it is to stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palmette.automl.actors.deployer import contents
+from palmette.automl.artefacts import Assembly, Assessment, Comparison, Delivery, Settings
+from palmette.automl.data import Dataset
+from palmette.automl.endpoint import (
+    Asked,
+    Measured,
+    Service,
+    differing,
+    measure,
+    of_tests,
+    place,
+    read_manifest,
+    require_replaceable,
+    rows_of_requests,
+)
+from palmette.automl.endpoint.answers import predict_file, predicted
+from palmette.automl.endpoint.folder import digest
+from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.profile import Profile
+from palmette.automl.requirements import Requirements
+from palmette.automl.store import Store
+from palmette.documents import Model
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.errors import DeveloperError
+from palmette.sandbox import Sandbox
+
+SAMPLE = 100
+"""Training rows that the endpoint is asked about."""
+LONGEST = 3_000
+CHECKED = ("health", "answers", "batch answers", "latency", "bad requests", "OpenAPI", "page", "own tests")
+"""What must have been measured on every delivery."""
+
+
+class DeployerInput(Model):
+    assembly: Assembly
+    comparison: Comparison
+    assessment: Assessment
+    requirements: Requirements
+    dataset: Dataset
+    blueprint: Blueprint
+    profile: Profile
+    settings: Settings = Settings()
+
+
+class Deployer(BaseActor):
+    """Writes the project with the members that were chosen, measures it as a running endpoint, and places it."""
+
+    name = "deployer"
+    description = "Delivers the project with its chosen members, once its endpoint and tests are seen to work."
+    produces = "delivery"
+    Input = DeployerInput
+    Output = Delivery
+    has_criterion = True
+
+    def __init__(self, sandbox: Sandbox, store: Store, delivered: Path) -> None:
+        """`delivered`: where projects go that name no other folder."""
+        self.sandbox, self.store, self.delivered = sandbox, store, delivered
+
+    def run(self, input: DeployerInput, context: Context) -> Attempt[Delivery]:
+        folder = self._folder(input)
+        require_replaceable(folder)
+        project = context.workspace / "project"
+        wrong = contents.write(project, self._texts(input), input.comparison.selection, self._fitted(input))
+        measured = Measured(violations=tuple(wrong)) if wrong else self._measured(project, input, context)
+        if measured.violations:
+            reason = "; ".join(violation.message for violation in measured.violations)
+            return Attempt(None, reason, TERMINATE, measured.violations)
+        self._describe(project, input, measured)
+        manifest = place(project, folder)
+        context.progress(f"delivered to {folder}")
+        return Attempt(
+            Delivery(
+                folder=str(folder),
+                files=tuple(manifest.files),
+                measurements=measured.measurements,
+                p50=measured.p50,
+                p95=measured.p95,
+            )
+        )
+
+    def _describe(self, project: Path, input: DeployerInput, measured: Measured) -> None:
+        """Writes what people read about the project into it, once everything is measured."""
+
+    def check(self, input: DeployerInput, output: Delivery, context: Context) -> Verdict:
+        """The folder holds what was chosen and measured: code, members, models; every measurement passed."""
+        violations = [*self._strayed(input, output), *_unmeasured(output)]
+        measured = [*output.measurements, *_promises(input.requirements, output.p50)]
+        return Verdict.of(violations, measured)
+
+    def _measured(self, project: Path, input: DeployerInput, context: Context) -> Measured:
+        """Starts the endpoint; while it loads, the same rows are predicted from a file, and the tests are run."""
+        context.progress("starting the endpoint")
+        with Service(self.sandbox, project) as service:
+            asked = self._asked(project, input, context.workspace)
+            if isinstance(asked, Violation):
+                return Measured(violations=(asked,))
+            tests, failed = of_tests(self.sandbox, project, context.workspace / "tests.xml")
+            if not service.is_healthy():
+                message = "The endpoint did not become healthy."
+                evidence = service.output()[-LONGEST:]
+                found = Violation(code="endpoint-unhealthy", message=message, evidence=evidence, subject="serve.py")
+                return Measured(violations=(found, *([failed] if failed else ())))
+            context.progress("asking the endpoint")
+            done = measure(service, asked)
+        health = Measurement(name="health", status="passed", detail="the endpoint started and says that it is well")
+        measurements = (health, *done.measurements, tests)
+        return Measured(measurements, (*done.violations, *([failed] if failed else ())), done.p50, done.p95)
+
+    def _asked(self, project: Path, input: DeployerInput, workspace: Path) -> Asked | Violation:
+        """Training rows, and what the project says of them in a file."""
+        from palmette.automl.data.cut import cut_for
+        from palmette.automl.data.load import reload
+        from palmette.automl.modalities.tabular.rows import write_rows
+
+        loaded, blueprint = reload(input.dataset), input.blueprint
+        train = cut_for(loaded, input.profile.aim).train
+        rows = loaded.table.iloc[train[:: max(1, len(train) // SAMPLE)][:SAMPLE]]
+        asked, said = workspace / f"asked.{blueprint.source.format}", workspace / "said.csv"
+        write_rows(rows.drop(columns=blueprint.target), blueprint, asked)
+        done = predict_file(self.sandbox, project, asked, said)
+        try:
+            answers = predicted(said, is_number=not blueprint.classes) if done.ok else []
+        except (OSError, KeyError, ValueError):
+            answers = []
+        if len(answers) == len(rows):
+            return Asked(rows_of_requests(rows, {one.name: one.kind for one in blueprint.columns}), answers)
+        message = f"predict.py {done.ended} with {len(answers)} answers to {len(rows)} training rows."
+        evidence = done.stderr[-LONGEST:]
+        return Violation(code="prediction-failed", message=message, evidence=evidence, subject="predict.py")
+
+    def _strayed(self, input: DeployerInput, output: Delivery) -> Iterator[Violation]:
+        """Files of the folder that are not those that were chosen or measured."""
+        folder, manifest = Path(output.folder), read_manifest(Path(output.folder))
+        if manifest is None or tuple(manifest.files) != output.files:
+            message = f"{output.folder} is not the folder that was delivered."
+            yield Violation(code="delivery-missing", message=message, subject=output.folder)
+            return
+        strayed = set(differing(folder, manifest))
+        for path, text in self._texts(input).items():
+            if (folder / path).is_file() and (folder / path).read_bytes() != text.encode():
+                strayed.add(path)
+        chosen = dict(contents.models_of(input.comparison.selection, self._fitted(input)))
+        held = {path for path in manifest.files if path.startswith(contents.FOLD_MODELS)}
+        strayed |= held ^ chosen.keys()
+        strayed |= {path for path in held & chosen.keys() if manifest.files[path] != digest(chosen[path])}
+        strayed |= self._texts(input).keys() - manifest.files.keys()
+        for path in sorted(strayed):
+            message = f"{path} in {output.folder} is not what was chosen and measured."
+            yield Violation(code="delivery-differs", message=message, subject=path)
+
+    def _texts(self, input: DeployerInput) -> dict[str, str]:
+        selection = input.comparison.selection
+        return contents.texts_of(input.assembly, selection, self._fitted(input), self._folder(input))
+
+    def _folder(self, input: DeployerInput) -> Path:
+        return Path(input.settings.out).absolute() if input.settings.out else self.delivered
+
+    def _fitted(self, input: DeployerInput) -> Path:
+        fitted = self.store.folder(input.assembly.store)
+        if not fitted.is_dir():
+            raise DeveloperError(f"The store has no folder {input.assembly.store!r}.", code="not-in-store")
+        return fitted
+
+
+def _unmeasured(output: Delivery) -> Iterator[Violation]:
+    """What was not measured, or failed."""
+    found = {one.name: one.status for one in output.measurements}
+    for name in CHECKED:
+        if found.get(name, "failed") == "failed":
+            message = f"{name} was not measured." if name not in found else f"{name} failed."
+            yield Violation(code="delivery-unmeasured", message=message, subject=name)
+
+
+def _promises(requirements: Requirements, p50: float) -> Iterator[Measurement]:
+    """What the request says of the time of a prediction, against requests over HTTP."""
+    for wish in requirements.problem.constraints:
+        if wish.quantity == "prediction time" and wish.per != "set":
+            kept = p50 / 1000 <= wish.value
+            detail = f"{wish.words!r}: {p50:.1f} ms over HTTP, median"
+            yield Measurement(name="prediction time", status="passed" if kept else "warning", detail=detail)

@@ -1,0 +1,80 @@
+"""What the delivered folder holds: the code, the members, and how to come to the score again."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from palmette.automl.artefacts import Assembly
+from palmette.automl.selection import Selection
+from palmette.engine.actor import Violation
+
+MEMBERS = "model/members.json"
+FOLD_MODELS = "model/fold_models"
+README = "README.md"
+AGAIN = """
+## The score again
+
+{metric} is {score:.6g} on out-of-fold predictions of the training rows{alone}. The same rows in the same folds
+give it again:
+
+```
+python train.py --data {data} --folds {folds} --members model/members.json --out again
+```
+"""
+
+
+def texts_of(assembly: Assembly, selection: Selection, fitted: Path, folder: Path) -> dict[str, str]:
+    """The text files of the delivery, by path; `fitted` is where training left its rows and folds."""
+    texts = {file.path: file.text for file in assembly.files}
+    data, folds = (_seen_from(folder, fitted / name) for name in (_data(fitted), "folds.csv"))
+    single = len(selection.members) == 1
+    alone = "" if single else f", {selection.single_score:.6g} of the best member alone"
+    again = AGAIN.format(metric=selection.metric, score=selection.score, alone=alone, data=data, folds=folds)
+    texts[README] = texts.get(README, "").rstrip() + "\n" + again
+    texts[MEMBERS] = selection.model_dump_json(indent=1) + "\n"
+    return texts
+
+
+def _data(fitted: Path) -> str:
+    """The name of the file with the training rows."""
+    return next((path.name for path in sorted(fitted.glob("train.*")) if path.suffix != ".py"), "train.csv")
+
+
+def _seen_from(folder: Path, file: Path) -> str:
+    """A path as it is named in the delivered folder: relative where both are in one run."""
+    near = file.is_relative_to(folder.parent)
+    return os.path.relpath(file, folder) if near else str(file)
+
+
+def models_of(selection: Selection, fitted: Path) -> Iterator[tuple[str, Path]]:
+    """The files of the fitted members: their paths in the delivery, and where they are now."""
+    for member in selection.members:
+        for path in sorted((fitted / FOLD_MODELS / member.name).glob("*")):
+            yield f"{FOLD_MODELS}/{member.name}/{path.name}", path
+
+
+def write(project: Path, texts: dict[str, str], selection: Selection, fitted: Path) -> list[Violation]:
+    """Writes the project into an empty folder; what is wrong with it before it has run."""
+    for name, text in texts.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+    for name, path in models_of(selection, fitted):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, project / name)
+    unfitted = [one.name for one in selection.members if not (project / FOLD_MODELS / one.name).is_dir()]
+    tied = [name for name, text in texts.items() if name.endswith(".py") and re.search(IMPORT, text, re.MULTILINE)]
+    return [
+        *(_violation("member-missing", name, f"The member {name!r} has no fitted models.") for name in unfitted),
+        *(_violation("imports-palmette", name, f"{name} needs palmette; a project stands alone.") for name in tied),
+    ]
+
+
+IMPORT = r"^\s*(from|import)\s+palmette\b"
+
+
+def _violation(code: str, subject: str, message: str) -> Violation:
+    return Violation(code=code, message=message, subject=subject)

@@ -1,0 +1,103 @@
+"""The folder of a delivered project: with a list of its files and their digests, placed whole or not at all.
+
+By that list a folder is known to be one that was delivered, unchanged since, so that a new delivery may replace it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from palmette.documents import Model
+from palmette.errors import MachineError, UserError
+
+MANIFEST = "delivered.json"
+CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".gradio"})
+"""Folders that running a project leaves behind."""
+
+
+class Manifest(Model):
+    """What was delivered."""
+
+    files: dict[str, str]
+    """SHA-256 of each file by its path, the manifest aside."""
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a delivered folder; None for any other."""
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def differing(folder: Path, manifest: Manifest) -> list[str]:
+    """The paths of files that were added, changed or taken away since the delivery."""
+    found = dict(_digests(folder))
+    return sorted(path for path in found.keys() | manifest.files.keys() if found.get(path) != manifest.files.get(path))
+
+
+def require_replaceable(folder: Path) -> None:
+    """Raises UserError where the folder has something that a delivery would destroy."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    remedy = "Name another folder, or move this one away."
+    manifest = read_manifest(folder)
+    if manifest is None:
+        message = f"{str(folder)!r} exists and is not a project that was delivered before; nothing in it was touched."
+        raise UserError(message, remedy, code="folder-taken")
+    if changed := differing(folder, manifest):
+        shown = ", ".join(map(repr, changed[:3]))
+        message = f"In {str(folder)!r} something has changed since it was delivered: {shown}; nothing was touched."
+        raise UserError(message, remedy, code="folder-changed")
+
+
+def place(project: Path, folder: Path) -> Manifest:
+    """Copies a finished project to the folder, and replaces an earlier delivery: at once, or not at all.
+
+    Raises:
+        UserError: the folder has something that would be destroyed.
+        MachineError: it cannot be written.
+    """
+    require_replaceable(folder)
+    token = secrets.token_hex(4)
+    new, old = (folder.with_name(f".{folder.name}-{token}-{kind}") for kind in ("new", "old"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(project, new, ignore=shutil.ignore_patterns(*CACHES))
+        manifest = Manifest(files=dict(sorted(_digests(new))))
+        (new / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except OSError as error:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        message = f"The project cannot be delivered to {str(folder)!r}: {error}."
+        raise MachineError(message, "Make room or name another folder.", code="delivery-unwritable") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    return manifest
+
+
+def _digests(folder: Path) -> Iterator[tuple[str, str]]:
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in CACHES]
+        for name in names:
+            path = Path(root) / name
+            relative = path.relative_to(folder).as_posix()
+            if relative != MANIFEST:
+                yield relative, digest(path)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,112 @@
+"""A project's `serve.py` in the sandbox, and requests to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from palmette.sandbox import Process, Sandbox, python_command
+
+LOOPBACK = "127.0.0.1"
+TIMEOUT = 60.0
+"""Seconds for one answer."""
+EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
+"""Addresses that are listened on but cannot be called, and what can be."""
+
+
+class Reply(NamedTuple):
+    """An answer over HTTP."""
+
+    status: int
+    text: str
+    seconds: float
+
+    def data(self) -> Any:
+        """The JSON of the body; ValueError where it is none."""
+        return json.loads(self.text)
+
+
+class Service:
+    """The service of a project in a folder; a context manager that stops it.
+
+    It ends at the latest when palmette ends.
+    """
+
+    def __init__(self, sandbox: Sandbox, folder: Path, host: str = LOOPBACK, port: int | None = None) -> None:
+        """`port` is a free one where none is given."""
+        self.host, self.port = host, port or free_port(host)
+        argv = python_command("serve.py", "--model", "model", "--host", host, "--port", str(self.port))
+        self._process: Process = sandbox.start(argv, cwd=folder, env={"PYTHONPATH": str(folder)})
+        self._connection = http.client.HTTPConnection(EVERYWHERE.get(host, host), self.port, timeout=TIMEOUT)
+
+    @property
+    def url(self) -> str:
+        host = EVERYWHERE.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def alive(self) -> bool:
+        return self._process.alive
+
+    def output(self) -> str:
+        """What it printed."""
+        return self._process.output()
+
+    def is_healthy(self, seconds: float = TIMEOUT) -> bool:
+        """Waits until it says that it is; False where it ended, or has not said so within `seconds`."""
+        end = time.monotonic() + seconds
+        while self.alive and time.monotonic() < end:
+            with suppress(OSError, http.client.HTTPException, ValueError):
+                reply = self.call("GET", "/health")
+                return reply.status == http.HTTPStatus.OK and reply.data().get("status") == "ok"
+            time.sleep(0.05)
+        return False
+
+    def call(self, method: str, path: str, body: object = None) -> Reply:
+        """One request, with a body as JSON; a kept connection that was closed meanwhile is opened again.
+
+        Raises:
+            OSError, http.client.HTTPException: it does not answer.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        headers = {} if data is None else {"Content-Type": "application/json"}
+        started = time.perf_counter()
+        try:
+            text, status = self._answer(method, path, data, headers)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            self._connection.close()
+            text, status = self._answer(method, path, data, headers)
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            raise
+        return Reply(status, text, time.perf_counter() - started)
+
+    def _answer(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> tuple[str, int]:
+        self._connection.request(method, path, data, headers)
+        with self._connection.getresponse() as response:
+            return response.read().decode("utf-8", "replace"), response.status
+
+    def stop(self) -> None:
+        self._connection.close()
+        self._process.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """A port that nothing listens on at this moment."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as one:
+        one.bind((host, 0))
+        return int(one.getsockname()[1])

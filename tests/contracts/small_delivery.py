@@ -1,0 +1,78 @@
+"""A small project, trained for a moment, with everything that its delivery needs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
+from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
+from palmette.automl.artefacts import Assembly, Assessment, Comparison, Settings, TrackRun
+from palmette.automl.data.load import load
+from palmette.automl.modalities.tabular import write_project
+from palmette.automl.modalities.tabular.draft import Goal, draft
+from palmette.automl.requirements import DataSummary, read_request
+from palmette.automl.selection import Selection
+from palmette.automl.store import Store
+from palmette.bench.external import Run
+from palmette.sandbox import Sandbox
+
+WISH = "Build a model to predict the grade of a dish; a prediction must take less than 2 seconds."
+ROWS = 160
+
+
+class SmallDelivery:
+    """What the actors upstream of the delivery make of a table of dishes, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.store = folder, Store(folder / "fitted")
+        path = folder / "dishes.csv"
+        dishes().to_csv(path, index=False)
+        loaded = load([path])
+        made = read_request(WISH, DataSummary.model_validate(loaded.dataset.model_dump()).hints).requirements
+        requirements = made.model_copy(
+            update={
+                "problem": made.problem.model_copy(update={"task": "classification"}),
+                "dataset": made.dataset.model_copy(update={"target_column": "grade"}),
+            }
+        )
+        profile = compute(ProfilerInput(requirements=requirements, dataset=loaded.dataset))
+        goal = Goal("classification", "grade", "accuracy")
+        blueprint = draft(goal, loaded.dataset.columns, loaded.table, wanted=["linear"])
+        fitted = self.store.fresh("project")
+        Run(fitted, blueprint).train(loaded.table, time.monotonic() + 6)
+        selection = Selection.model_validate_json((fitted / "model" / "members.json").read_bytes())
+        self.input = DeployerInput(
+            assembly=Assembly(
+                files=write_project(blueprint),
+                store="project",
+                tracks=(TrackRun(track="traditional", folder="project", seconds=1, candidates=2),),
+            ),
+            comparison=Comparison(selection=selection, leaderboard=(), better=True, reason="It is better."),
+            assessment=Assessment(
+                rows=0, scores=(), status="pass", training_seconds=1.0, megabytes=1.0, milliseconds=1.0
+            ),
+            requirements=requirements,
+            dataset=loaded.dataset,
+            blueprint=blueprint,
+            profile=profile,
+            settings=Settings(out=str(folder / "delivered")),
+        )
+
+    def deployer(self, sandbox: Sandbox) -> Deployer:
+        return Deployer(sandbox, self.store, self.folder / "delivered")
+
+
+def dishes() -> pd.DataFrame:
+    """Rows of every kind of column but free text."""
+    random = np.random.default_rng(0)
+    price, spicy = random.normal(12, 3, ROWS).round(2), random.choice(["yes", "no"], ROWS)
+    place = random.choice(["market", "harbour", "station"], ROWS)
+    since = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 600, ROWS), unit="D")
+    good = price + 3 * (place == "harbour") + 2 * (spicy == "yes") + random.normal(0, 0.5, ROWS) > 14
+    table = pd.DataFrame({"price (EUR)": price, "spicy": spicy, "place": place, "since": since.strftime("%d.%m.%Y")})
+    table.loc[random.random(ROWS) < 0.1, "place"] = None
+    return table.assign(grade=np.where(good, "good", "poor"))
