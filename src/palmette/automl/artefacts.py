@@ -72,6 +72,8 @@ class Plan(Model):
     """Whether several models may be delivered together."""
     reasons: tuple[str, ...] = ()
     """The facts and insights that it rests on."""
+    revision: int = 0
+    """How often plans had to be revised before this one; from 1 on, `reasons` say what it answers."""
 
 
 class Plans(Model):

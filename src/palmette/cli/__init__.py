@@ -33,6 +33,7 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request."),
+    "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from a sentence and data."),
     "check": _Command("palmette.cli.check:check", "Check a feature script against its specification."),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),

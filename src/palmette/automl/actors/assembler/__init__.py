@@ -1,0 +1,1 @@
+"""Code bound to a project that runs, first on a sample and then in full."""

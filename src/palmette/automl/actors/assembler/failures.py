@@ -1,0 +1,38 @@
+"""Why a project failed, and whose fault that is: the two classes of iML's error analyser (its section 3.4)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from palmette.automl.selection import Found
+from palmette.engine import Violation
+from palmette.sandbox import ExecutionResult, told_from
+
+PREPARATION = ("preprocess.py", "target.py", "contract.py")
+CONTRACT = re.compile(r"ContractError: (rows|features|predictions):")
+FRAME = re.compile(r'File "([^"]+\.py)", line \d+')
+
+
+def analysed(folder: Path, track: str, done: ExecutionResult, found: Found) -> Violation:
+    """The failure of a track on a sample.
+
+    contract-unfulfilled: what preprocessing gives is not what was agreed. contract-misused: a model takes what was
+    agreed for something else, or gives something else.
+    """
+    notes = "\n".join(f"{trial.name}: {trial.note}" for trial in found.trials if trial.note)
+    trace = told_from(folder, f"{done.stderr}\n{notes}".strip())
+    told = [*(violation.message for violation in found.violations), *trace.splitlines()]
+    last = next((line for line in reversed(trace.splitlines()) if line.strip()), "") or done.note or done.ended
+    side = CONTRACT.search(trace)
+    if side is not None:
+        unfulfilled = side.group(1) != "predictions"
+    else:
+        frames = [name for name in FRAME.findall(trace) if not name.startswith("/")]
+        unfulfilled = bool(frames) and frames[-1] in PREPARATION
+    return Violation(
+        code="contract-unfulfilled" if unfulfilled else "contract-misused",
+        message=f"{track} fails on a sample: {last.strip()[:300] or told[0]}",
+        evidence=trace[-4000:],
+        subject="preprocess.py" if unfulfilled else f"models/{track}.py",
+    )

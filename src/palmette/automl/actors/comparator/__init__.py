@@ -1,0 +1,1 @@
+"""The best of everything that was trained, by out-of-fold predictions."""

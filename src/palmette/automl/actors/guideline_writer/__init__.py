@@ -1,0 +1,1 @@
+"""A blueprint that fixes what the coders may not decide."""

@@ -1,0 +1,1 @@
+"""The chosen model on rows that no training saw, against the requirements."""

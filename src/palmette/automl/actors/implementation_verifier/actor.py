@@ -1,0 +1,163 @@
+"""The actor `implementation_verifier`: what was asked for against what is measured on the hold-out."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
+from palmette.automl.data import Dataset
+from palmette.automl.measure import Predictions, interval, metric_of, score
+from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.profile import Profile
+from palmette.automl.project import Material, Project, truth_of
+from palmette.automl.requirements import Requirements
+from palmette.automl.store import Store
+from palmette.documents import Model
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.sandbox import ExecutionResult, Sandbox
+
+SIDE = {
+    "classification": ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss"),
+    "regression": ("rmse", "mae", "r2"),
+}
+"""Metrics that are told beside that of the run."""
+ASKED = 20
+"""Requests of one row, of whose times the median counts."""
+
+
+class ImplementationInput(Model):
+    requirements: Requirements
+    dataset: Dataset
+    profile: Profile
+    blueprint: Blueprint
+    choice: Choice | None = None
+    assembly: Assembly
+    comparison: Comparison
+    settings: Settings = Settings()
+    revises: bool = True
+    """False: what is missed is reported, and nobody is sent back."""
+
+
+class ImplementationVerifier(BaseActor):
+    """The hold-out is used here for the first time, and only to report: it sends nobody back."""
+
+    name = "implementation_verifier"
+    description = "Scores the chosen model on the hold-out and holds every constraint against its measured number."
+    produces = "assessment"
+    Input = ImplementationInput
+    Output = Assessment
+    has_criterion = True
+
+    def __init__(self, sandbox: Sandbox, store: Store) -> None:
+        self.sandbox, self.store = sandbox, store
+
+    def run(self, input: ImplementationInput, context: Context) -> Attempt[Assessment]:
+        material = Material.of(input.dataset, input.profile)
+        project = Project(self.store.folder(input.assembly.store), self.sandbox)
+        context.progress(f"{len(material.holdout)} rows that no training saw")
+        made = project.predict(material.holdout, input.blueprint, context.workspace / "model")
+        if isinstance(made, ExecutionResult):
+            return Attempt(None, violations=(_failed(made),))
+        base = project.predict(material.holdout, input.blueprint, context.workspace / "baseline", model="baseline")
+        baseline = None if isinstance(base, ExecutionResult) else base
+        scores = tuple(_scores(input, made, baseline, material))
+        measured = Measured(
+            scores={one.metric: one for one in scores},
+            training_seconds=sum(run.seconds for run in input.assembly.tracks),
+            megabytes=_megabytes(project),
+            milliseconds=_milliseconds(project, material, input.blueprint, context),
+            algorithms=tuple(member.algorithm for member in input.comparison.selection.members),
+        )
+        held = tuple(judged(input.requirements, measured))
+        return Attempt(
+            Assessment(
+                rows=len(material.holdout),
+                scores=scores,
+                judged=held,
+                status=overall(held),
+                training_seconds=round(measured.training_seconds, 1),
+                megabytes=round(measured.megabytes, 3),
+                milliseconds=round(measured.milliseconds, 2),
+            )
+        )
+
+    def check(self, input: ImplementationInput, output: Assessment, context: Context) -> Verdict:
+        """Nothing is hidden: every constraint has its number; one that a revised plan could keep goes back, once."""
+        measured = [
+            Measurement(
+                name=f"{one.metric} on the hold-out",
+                status="passed" if input.comparison.better else "warning",
+                detail=f"{one.value:.4f} (95 % interval {one.low:.4f} to {one.high:.4f})" + _beside(one),
+            )
+            for one in output.scores[:1]
+        ]
+        marks = {"pass": "passed", "partly": "warning", "fail": "warning"}
+        measured += [
+            Measurement(name=one.wish, status=marks[one.status], detail=one.measured)  # type: ignore[arg-type]
+            for one in output.judged
+        ]
+        missed = [one for one in output.judged if one.status == "fail" and _revisable(one)]
+        wrong: list[Violation] = []
+        if missed and input.revises and input.choice and not input.choice.proposal.data.plan.revision:
+            wrong = [
+                Violation(code="constraint-missed", message=f"{one.wish}: {one.measured}.", subject=one.wish)
+                for one in missed
+            ]
+        return Verdict.of(wrong, measured)
+
+
+def _revisable(one: Judged) -> bool:
+    """Whether another plan can help, and whether that is known without the hold-out."""
+    return one.constraint is not None and one.constraint.quantity in ("prediction time", "model size", "training time")
+
+
+def _beside(one: Score) -> str:
+    return "" if one.baseline is None else f"; best baseline {one.baseline:.4f}"
+
+
+def _failed(done: ExecutionResult) -> Violation:
+    last = (done.stderr.strip().splitlines() or [done.note])[-1]
+    code = "contract-unfulfilled" if "ContractError: rows" in done.stderr else "contract-misused"
+    return Violation(code=code, message=f"Prediction of the hold-out fails: {last}", evidence=done.stderr[-4000:])
+
+
+def _scores(
+    input: ImplementationInput, made: Predictions, baseline: Predictions | None, material: Material
+) -> list[Score]:
+    blueprint = input.blueprint
+    truth = truth_of(material.holdout, blueprint)
+    found = []
+    for name in dict.fromkeys((blueprint.metric, *SIDE[blueprint.task])):
+        metric = metric_of(name, blueprint.task)
+        try:
+            value = score(metric, truth, made, blueprint.positive)
+            range = interval(metric, truth, made, blueprint.positive, rounds=200)
+        except ValueError:  # a class that the hold-out does not have
+            continue
+        other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
+        if np.isfinite(value):
+            found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
+    return found
+
+
+def _megabytes(project: Project) -> float:
+    return sum(file.stat().st_size for file in (project.folder / "model").rglob("*") if file.is_file()) / 1e6
+
+
+def _milliseconds(project: Project, material: Material, blueprint: Blueprint, context: Context) -> float:
+    """Of one more row among many: the time for some rows beyond that for one, each the best of two."""
+    rows = material.train.drop(columns=blueprint.target)
+
+    def seconds(count: int) -> float:
+        frame = rows.iloc[np.arange(count) % len(rows)]
+        times = []
+        for number in range(2):
+            started = time.monotonic()
+            project.predict(frame, blueprint, context.workspace / f"timed-{count}-{number}")
+            times.append(time.monotonic() - started)
+        return min(times)
+
+    return 1000 * seconds(1) / 1

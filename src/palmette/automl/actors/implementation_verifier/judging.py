@@ -1,0 +1,87 @@
+"""Requirements against measured numbers: pass, partly, fail."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from palmette.automl.artefacts import Judged, Score, Status
+from palmette.automl.requirements import AlgorithmWish, Constraint, Requirements
+
+COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers that constraints are held against."""
+
+    scores: Mapping[str, Score]
+    """By metric; the metric of the run first."""
+    training_seconds: float
+    megabytes: float
+    milliseconds: float
+    algorithms: tuple[str, ...]
+
+
+def judged(requirements: Requirements, measured: Measured) -> Iterator[Judged]:
+    """What became of every constraint, and of the algorithms that were asked for."""
+    for constraint in requirements.problem.constraints:
+        yield _of(constraint, measured)
+    wishes = [one for one in requirements.model.algorithms if one.mood in ("must", "not")]
+    if wishes:
+        yield from _of_algorithms(wishes, measured)
+
+
+def overall(found: Sequence[Judged]) -> Status:
+    """pass if everything passes, fail if nothing does."""
+    statuses = {one.status for one in found}
+    return "pass" if statuses <= {"pass"} else "fail" if statuses == {"fail"} else "partly"
+
+
+def _of(constraint: Constraint, measured: Measured) -> Judged:
+    holds = COMPARISONS[constraint.comparison]
+
+    def told(value: float, words: str) -> Judged:
+        status: Status = "pass" if holds(value, constraint.value) else "fail"
+        return Judged(constraint=constraint, wish=str(constraint), measured=words, status=status)
+
+    match constraint.quantity:
+        case "score":
+            return _of_score(constraint, measured)
+        case "training time":
+            return told(measured.training_seconds, f"{measured.training_seconds:.0f} s")
+        case "prediction time":
+            return told(measured.milliseconds / 1000, f"{measured.milliseconds:.1f} ms a row")
+        case "model size":
+            return told(measured.megabytes * 1e6, f"{measured.megabytes:.2f} MB")
+        case "parameters":
+            said = "not measured: models of trees have no count of parameters"
+            return Judged(constraint=constraint, wish=str(constraint), measured=said, status="partly")
+
+
+def _of_score(constraint: Constraint, measured: Measured) -> Judged:
+    """pass by the value, partly where it is missed by no more than noise."""
+    holds = COMPARISONS[constraint.comparison]
+    score = measured.scores.get(constraint.metric) if constraint.metric else next(iter(measured.scores.values()), None)
+    if score is None:
+        said = f"not measured: {constraint.metric} does not suit this task"
+        return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
+    words = f"{score.metric} {score.value:.4f} (95 % interval {score.low:.4f} to {score.high:.4f})"
+    best = score.high if constraint.comparison in (">", ">=") else score.low
+    status: Status = "partly" if holds(best, constraint.value) else "fail"
+    if holds(score.value, constraint.value):
+        status = "pass"
+    return Judged(constraint=constraint, wish=str(constraint), measured=words, status=status)
+
+
+def _of_algorithms(wishes: Sequence[AlgorithmWish], measured: Measured) -> Iterator[Judged]:
+    used = ", ".join(dict.fromkeys(measured.algorithms))
+    wanted = {one.name for one in wishes if one.mood == "must"}
+    unwanted = {one.name for one in wishes if one.mood == "not"}
+    if wanted:
+        ok = set(measured.algorithms) <= wanted
+        yield Judged(wish=f"only {' or '.join(sorted(wanted))}", measured=used, status="pass" if ok else "fail")
+    if unwanted:
+        ok = not set(measured.algorithms) & unwanted
+        yield Judged(wish=f"no {' or '.join(sorted(unwanted))}", measured=used, status="pass" if ok else "fail")

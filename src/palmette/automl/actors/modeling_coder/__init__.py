@@ -1,0 +1,1 @@
+"""The models of each track, against the contract of the features."""

@@ -1,0 +1,1 @@
+"""The code that reads rows and makes features of them, executed at once."""

@@ -1,0 +1,43 @@
+"""The fold of each training row: given to the project, and known to whoever reads its predictions back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from palmette.automl.modalities.tabular.blueprint import Blueprint
+
+Numbers = NDArray[np.int64]
+
+
+def folds_of(rows: pd.DataFrame, blueprint: Blueprint, groups: Numbers | None = None) -> Numbers:
+    """(n,): the fold in which each row is predicted.
+
+    Args:
+        groups: (n,) a number that is equal for rows that must stay together; None where each stands alone.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    count, seed = blueprint.folds.count, blueprint.seed
+    target = rows[blueprint.target].astype(str) if blueprint.task == "classification" else None
+    if blueprint.folds.kind == "time":
+        order = rows[blueprint.folds.by].rank(method="first").fillna(0).to_numpy()
+        return np.asarray(np.argsort(np.argsort(order)) * count // len(rows), dtype=np.int64)
+    if groups is not None and len(np.unique(groups)) < len(groups):
+        count = min(count, len(np.unique(groups)))
+        grouped = StratifiedGroupKFold if target is not None else GroupKFold
+        parts = grouped(count, shuffle=True, random_state=seed).split(rows, target, groups)
+    elif target is not None:
+        parts = StratifiedKFold(count, shuffle=True, random_state=seed).split(rows, target)
+    else:
+        parts = KFold(count, shuffle=True, random_state=seed).split(rows)
+    folds = np.empty(len(rows), dtype=np.int64)
+    for number, (_, valid) in enumerate(parts):
+        folds[valid] = number
+    return folds
+
+
+def write_folds(folds: Numbers, path: str) -> None:
+    """The file that `train.py --folds` reads."""
+    pd.DataFrame({"row": range(len(folds)), "fold": folds}).to_csv(path, index=False)
