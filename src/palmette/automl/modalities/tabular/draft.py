@@ -80,7 +80,7 @@ def draft(
         bounds=None if is_classes else _bounds(target, transform),
         algorithms=installed(wanted),
         threads=1 if len(rows) < FEW else 2,
-        folds=_folds(len(rows), int(classes.value_counts().min()) if is_classes else None),
+        folds=folds_for(len(rows), int(classes.value_counts().min()) if is_classes else None),
         seed=seed,
     )
 
@@ -145,7 +145,7 @@ def _bounds(target: pd.Series, transform: Transform) -> tuple[float, float]:
     return (max(lowest, 0.0) if target.min() >= 0 else lowest), highest
 
 
-def _folds(rows: int, rarest: int | None) -> Folds:
+def folds_for(rows: int, rarest: int | None) -> Folds:
     """More folds where rows are few: each model then learns from nearly all of them."""
     count = 8 if rows < FEW else 5 if rows < MANY else 3
     if rarest is None:

@@ -1,0 +1,1 @@
+"""Which plan is carried out: chosen by what is expected of each, before anything is trained."""

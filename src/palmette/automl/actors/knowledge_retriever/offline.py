@@ -1,0 +1,68 @@
+"""The rules of the knowledge retriever: what the sources found, the narrowest first."""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+
+from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.planning.facts import figures_of
+from palmette.automl.profile import Profile
+from palmette.automl.requirements import Requirements
+from palmette.documents import Model
+from palmette.knowledge import Finding, Found, Subject, look_up
+
+MOST = 8
+"""Insights that are handed on at most."""
+
+
+class KnowledgeInput(Model):
+    requirements: Requirements
+    profile: Profile
+
+
+def subject_of(input: KnowledgeInput) -> Subject:
+    """What is to be found out about; nothing in it is a value of the data."""
+    profile, wanted = input.profile, input.requirements
+    codes = [fact.code for fact in profile.suggestions]
+    return Subject(
+        task=profile.aim.task,
+        figures=figures_of(profile),
+        signs=frozenset([
+            *codes,
+            *(leak.code for leak in profile.leaks),
+            *(one.name for one in wanted.knowledge.preferences),
+            *(f"cut-{profile.holdout.strategy}",),
+            *(one.quantity.replace(" ", "-") for one in wanted.problem.constraints),
+        ]),
+        words=tuple(dict.fromkeys(WORDS[code] for code in codes if code in WORDS))[:3],
+    )
+
+
+WORDS = {
+    "imbalanced": "class imbalance",
+    "many-categories": "high-cardinality",
+    "few-rows": "small data",
+    "text-column": "text features",
+    "zero-inflated": "zero-inflated",
+    "wide": "high-dimensional",
+    "many-classes": "many classes",
+}
+"""By code of a suggestion: what papers call it."""
+
+
+def found(input: KnowledgeInput) -> tuple[Found, ...]:
+    """What every source found."""
+    return look_up(subject_of(input))
+
+
+def in_turn(sources: tuple[Found, ...]) -> list[Finding]:
+    """The findings of all sources, the first of each before the second of any."""
+    turns = zip_longest(*(one.findings for one in sources))
+    return [one for one in chain.from_iterable(turns) if one is not None]
+
+
+def knowledge(input: KnowledgeInput) -> Knowledge:
+    """The first findings, as they stand."""
+    sources = found(input)
+    insights = tuple(Insight.model_validate(one.model_dump()) for one in in_turn(sources)[:MOST])
+    return Knowledge(insights=insights, sources=tuple(one.note for one in sources))

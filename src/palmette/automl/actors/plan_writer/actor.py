@@ -1,0 +1,165 @@
+"""The actor `plan_writer`: writes independent plans, and other ones when those have failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from palmette.automl.actors.plan_writer.offline import PlanWriterInput, plans, substance, wishes
+from palmette.automl.artefacts import Plan, Plans
+from palmette.automl.planning.algorithms import available, track_of
+from palmette.automl.planning.facts import figures_of, listed, validation
+from palmette.automl.planning.wishes import Wishes
+from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.errors import did_you_mean
+from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
+
+LONGEST = 400
+MOST_TEXTS = 20
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+FAILED = ("plan-rejected", "constraint-missed", "plan-empty")
+"""What later actors find wrong with plans."""
+CODES = (
+    *FAILED, "plans-missing", "plan-name", "plan-twice", "plan-repeated", "algorithm-unknown", "algorithm-not-allowed",
+    "track-not-given", "ensemble-not-wanted", "text-too-long",
+)  # fmt: skip
+"""What it answers for."""
+
+
+class PlansAnswer(Answer):
+    plans: tuple[Plan, ...]
+    """As many as are asked for; each with a bet of its own."""
+
+
+class PlanWriter(Agent):
+    """Writes plans that differ in what they bet on, and keep to the request."""
+
+    name = "plan_writer"
+    description = "Writes several independent plans, from data to model, each with the reasons that it rests on."
+    produces = "plans"
+    Input = PlanWriterInput
+    Output = Plans
+    Answer = PlansAnswer
+    has_criterion = True
+
+    def offline(self, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
+        wanted = wishes(input)
+        if not wanted.allowed:
+            return Attempt(None, "No algorithm may be planned.", TERMINATE, (_nothing_here(input, wanted),))
+        made = plans(input, context.evidence, _before(context))
+        if made is None:
+            return Attempt(None, "Every bet was made already.", TERMINATE, context.evidence or _any(context))
+        context.progress(", ".join(one.name for one in made.plans))
+        return Attempt(made)
+
+    def brief(self, input: PlanWriterInput, context: Context) -> tuple[Section, ...]:
+        wanted = wishes(input)
+        if not wanted.allowed:
+            raise AnswerError("No algorithm may be planned.", violations=(_nothing_here(input, wanted),))
+        problem, profile = input.requirements.problem, input.profile
+        said = [f"must be one of: {', '.join(wanted.named)}"] if wanted.named else []
+        said += [f"to be tried first: {name}" for name in wanted.preferred]
+        said += [str(one) for one in problem.constraints]
+        said += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
+        said += ["one model, not several together"] if wanted.single else []
+        algorithms = [f"{name} ({track_of(name)})" for name in wanted.allowed]
+        return (
+            section("request", input.requirements.text, rank=NEEDED, language="text"),
+            section("count", str(input.settings.plans), rank=NEEDED),
+            section("seconds", f"{input.settings.seconds:g}", rank=NEEDED),
+            section("wishes", *said, *input.requirements.dataset.preprocessing, rank=NEEDED),
+            section("algorithms", "\n".join(algorithms), rank=NEEDED, language="text"),
+            section("insights", *(f"{one.text} ({one.source}; {one.because})" for one in input.knowledge.insights)),
+            section("aim", profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
+            section("figures", *(f"{name}: {value:g}" for name, value in figures_of(profile).items() if value), rank=1),
+            section("findings", *(fact.text for fact in profile.suggestions), *profile.remarks, rank=2),
+            section("validation", validation(profile), rank=NEEDED),
+        )
+
+    def read(self, answer: PlansAnswer, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
+        return Attempt(Plans(plans=answer.plans), answer.reason, answer.fix)
+
+    def check(self, input: PlanWriterInput, output: Plans, context: Context) -> Verdict:
+        """There are as many plans as wanted, all different, of algorithms and tracks that are here and allowed."""
+        wanted = wishes(input)
+        found = [*_of_number(input, output), *_alike(output.plans, context)]
+        for one in output.plans:
+            found += [*_of_algorithms(one, input, wanted), *_of_texts(one)]
+        detail = "; ".join(f"{one.name}: {one.idea}" for one in output.plans)
+        return Verdict.of(found, [Measurement(name="plans", status="failed" if found else "passed", detail=detail)])
+
+    def implicated(self, violation: Violation, output: Plans) -> str | None:
+        """To blame for what its own check finds, for plans that nothing came of, and for constraints that were missed."""
+        if violation.code in FAILED:
+            names = listed([one.name for one in output.plans])
+            return f"Write other plans than {names}, which answer this: {violation.message}"
+        return f"Write the plans again: {violation.message}" if violation.code in CODES else None
+
+
+def _before(context: Context) -> Plans | None:
+    """The plans that failed later, where it was come back for that."""
+    failed = any(violation.code in FAILED for violation in context.evidence)
+    return context.last if failed and isinstance(context.last, Plans) else None
+
+
+def _any(context: Context) -> tuple[Violation, ...]:
+    return tuple(violation for past in context.attempts for violation in past.violations)[-3:]
+
+
+def _nothing_here(input: PlanWriterInput, wanted: Wishes) -> Violation:
+    here = available(input.profile.aim.task, input.tracks)
+    asked = f"The request allows only {' or '.join(wanted.named)}" if wanted.named else "The request excludes the others"
+    message = f"No algorithm is left to plan. {asked}; installed for {', '.join(input.tracks)}: {', '.join(here) or 'none'}."
+    remedy = "Install the library of what is asked for, or ask for another algorithm."
+    return Violation(code="algorithm-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted.named))
+
+
+def _of_number(input: PlanWriterInput, output: Plans) -> Iterator[Violation]:
+    if len(output.plans) != input.settings.plans:
+        message = f"There are {len(output.plans)} plans; {input.settings.plans} are wanted."
+        yield Violation(code="plans-missing", message=message)
+
+
+def _alike(made: tuple[Plan, ...], context: Context) -> Iterator[Violation]:
+    before = _before(context)
+    old = {substance(one): one.name for one in before.plans} if before else {}
+    seen: dict[object, str] = {}
+    for number, one in enumerate(made):
+        if one.name in [other.name for other in made[:number]] or not NAME.fullmatch(one.name):
+            message = f"The name {one.name!r} is not kebab-case, or stands for two plans."
+            yield Violation(code="plan-name", message=message, subject=one.name)
+        if (same := substance(one)) in seen:
+            message = f"{one.name!r} bets on the same as {seen[same]!r}: equal algorithms, tuning and ensembling."
+            yield Violation(code="plan-twice", message=message, subject=one.name)
+        if same in old:
+            message = f"{one.name!r} is the plan {old[same]!r} again, which has failed."
+            yield Violation(code="plan-repeated", message=message, subject=one.name)
+        seen.setdefault(same, one.name)
+
+
+def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterator[Violation]:
+    here = available(input.profile.aim.task, input.tracks)
+    for name in one.algorithms:
+        if name not in here:
+            message = f"{name!r} is not here for this task.{did_you_mean(name, here)} There are {', '.join(here)}."
+            yield Violation(code="algorithm-unknown", message=message, subject=one.name)
+        elif name not in wanted.allowed:
+            message = f"The request does not allow {name!r}; it allows {', '.join(wanted.allowed)}."
+            yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
+    if not one.algorithms and len(wanted.allowed) < len(here):
+        message = f"Name the algorithms of {one.name!r}: not all that are installed are allowed."
+        yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
+    for track in dict.fromkeys([*one.tracks, *map(track_of, one.algorithms)]):
+        if track not in input.tracks or track not in one.tracks:
+            message = f"{one.name!r} needs the track {track!r}; given are {', '.join(input.tracks)}."
+            yield Violation(code="track-not-given", message=message, subject=one.name)
+    if one.ensemble and wanted.single:
+        message = f"{one.name!r} delivers several models together; the request wants one."
+        yield Violation(code="ensemble-not-wanted", message=message, subject=one.name)
+
+
+def _of_texts(one: Plan) -> Iterator[Violation]:
+    texts = [one.idea, one.validation, one.tuning, *one.preparation, *one.reasons]
+    if not one.idea.strip() or len(texts) > MOST_TEXTS or any(len(text) > LONGEST for text in texts):
+        message = f"{one.name!r} needs an idea in a sentence, and no text of more than {LONGEST} characters."
+        yield Violation(code="text-too-long", message=message, subject=one.name)

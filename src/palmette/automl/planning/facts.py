@@ -1,0 +1,111 @@
+"""What plans rest on, from requirements and profile: sizes, folds, what must be done with columns, words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from palmette.automl.artefacts import DataPlan
+from palmette.automl.goal import goal_of
+from palmette.automl.measure import Metric
+from palmette.automl.modalities.tabular.draft import folds_for
+from palmette.automl.planning.costs import Size
+from palmette.automl.profile import Profile
+from palmette.automl.profile.meta import NAMES
+from palmette.automl.requirements import Requirements
+
+SHOWN = 4
+"""Columns that a sentence names."""
+CLUSTER_FOLDS = 2
+"""Halves on which clusterings are compared."""
+
+STEPS: Mapping[str, str] = {
+    "drop-constant": "Leave out {columns}: the same in every row.",
+    "drop-identifier": "Leave out {columns}: names of rows.",
+    "mostly-missing": "Tell models whether {columns} is there, which may say most.",
+    "missing": "Impute {columns} from training rows, with a flag where a value was missing.",
+    "many-categories": "Encode {columns} by the target, out of fold, because the categories are many.",
+    "text-column": "Take the words of {columns}.",
+    "date-column": "Take parts and distances of {columns}.",
+    "skewed": "Give models that are not trees {columns} on a scale without long tails.",
+    "log-target": "Learn {columns} on the log.",
+    "count-target": "Never predict {columns} below 0.",
+    "bounded-target": "Keep predictions of {columns} within its bounds.",
+    "outlying-target": "Consider a robust loss for {columns}.",
+    "imbalanced": "Keep the share of the classes of {columns} in every fold, and set the threshold on validation rows.",
+    "repeated-rows": "Keep rows that repeat another in one fold.",
+}
+"""By code of a suggestion: the step that it calls for."""
+LINEAR_ONLY = frozenset({"skewed"})
+"""Steps that trees do not need."""
+
+
+def figures_of(profile: Profile) -> dict[str, float]:
+    """The meta-features by name."""
+    found = {one.name: one.value for one in profile.meta}
+    return {name: found.get(name, 0.0) for name in NAMES}
+
+
+def metric_of_run(requirements: Requirements, profile: Profile) -> Metric | None:
+    """What candidates are compared by; None for clustering, of which no score can be told beforehand."""
+    return None if profile.aim.task == "clustering" else goal_of(requirements, profile).measure
+
+
+def training_rows(profile: Profile) -> int:
+    return profile.holdout.training_rows
+
+
+def folds_of(profile: Profile) -> int:
+    """How many folds candidates are compared in."""
+    if profile.aim.task == "clustering":
+        return CLUSTER_FOLDS
+    classes = profile.target.classes if profile.target is not None else ()
+    rarest = classes[-1].count if classes else None
+    return folds_for(training_rows(profile), rarest).count
+
+
+def size_of(profile: Profile, features: int) -> Size:
+    """What the cost of a candidate depends on."""
+    classes = profile.target.class_count if profile.target is not None else 0
+    return Size(training_rows(profile), features, classes if classes > 2 else 1, folds_of(profile))
+
+
+def size_of_plan(plan: DataPlan, profile: Profile) -> Size:
+    return size_of(profile, plan.features)._replace(rows=plan.rows)
+
+
+def preparation(profile: Profile, only_trees: bool = False) -> Iterator[str]:
+    """The steps on the data that the profile calls for, each once, with the columns that it is about."""
+    about: dict[str, list[str]] = {}
+    for fact in profile.suggestions:
+        about.setdefault(fact.code, []).append(fact.subject)
+    gone = list(profile.dropped)
+    if gone:
+        yield f"Leave out {listed(gone)}: they tell the target in a way that use will not."
+    for code, step in STEPS.items():
+        if code in about and not (only_trees and code in LINEAR_ONLY):
+            left = [name for name in about[code] if name not in gone]
+            if left or code == "repeated-rows":
+                yield step.format(columns=listed(left))
+
+
+def validation(profile: Profile) -> str:
+    """How candidates are compared, and why so."""
+    holdout, folds = profile.holdout, folds_of(profile)
+    if profile.aim.task == "clustering":
+        return "By internal criteria on all rows, and by whether halves of the rows are grouped alike: there are no labels."
+    how = {
+        "stratified": f"{folds} folds with equal shares of the classes",
+        "grouped": f"{folds} folds that keep rows of one {listed(holdout.grouped_by)} together",
+        "time": f"{folds} folds, each later than the rows it is learnt from",
+    }.get(holdout.strategy, f"{folds} folds by chance")
+    return f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a sentence: the first few, and how many more.
+
+    >>> listed(["a", "b", "c", "d", "e", "f"])
+    "'a', 'b', 'c', 'd' and 2 more"
+    """
+    shown = ", ".join(map(repr, names[:SHOWN]))
+    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

@@ -1,0 +1,86 @@
+"""The library of cases: insights from the literature, each with the conditions under which it was found to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from pydantic import Field
+
+from palmette.documents import Model, read_document
+from palmette.engine.registry import register
+from palmette.knowledge.source import Finding, Found, Subject
+
+
+class Range(Model):
+    """Bounds of a figure, both included."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def holds(self, value: float) -> bool:
+        return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+
+
+class Case(Model):
+    """An insight, and when it applies."""
+
+    text: str
+    source: str
+    """Authors, year, title and venue."""
+    because: str
+    """With figures of the subject by name, e.g. `{rows:,.0f} rows`."""
+    algorithms: tuple[str, ...] = ()
+    tasks: frozenset[str] = frozenset()
+    """Tasks that it is about; empty for all."""
+    modalities: frozenset[str] = frozenset({"tabular"})
+    when: Mapping[str, Range] = Field(default_factory=dict)
+    """By figure: the range that it was found in; all must hold."""
+    signs: frozenset[str] = frozenset()
+    """Of which one must hold, if there are any."""
+
+    def applies(self, subject: Subject) -> bool:
+        return (
+            subject.modality in self.modalities
+            and (not self.tasks or subject.task in self.tasks)
+            and all(one.holds(subject.figures.get(name, 0.0)) for name, one in self.when.items())
+            and (not self.signs or bool(self.signs & subject.signs))
+        )
+
+    @property
+    def narrowness(self) -> int:
+        """How much it asks for: what asks for more tells more where it applies."""
+        return len(self.when) + 2 * bool(self.signs) + bool(self.tasks)
+
+
+class Cases(Model):
+    """The library as a file."""
+
+    cases: Mapping[str, Case]
+
+
+@cache
+def library() -> Mapping[str, Case]:
+    """The shipped cases by name; read once."""
+    return read_document(Path(__file__).with_name("cases.yaml"), Cases).cases
+
+
+@register("knowledge", "cases")
+class CaseLibrary:
+    """The shipped library; always there."""
+
+    def find(self, subject: Subject) -> Found:
+        """The cases that apply, those with most conditions first."""
+        known = library()
+        apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
+        findings = tuple(
+            Finding(
+                text=case.text,
+                source=case.source,
+                because=case.because.format_map(subject.figures),
+                algorithms=case.algorithms,
+            )
+            for case in apt
+        )
+        return Found(note=f"{len(findings)} of {len(known)} cases of the library apply.", findings=findings)

@@ -1,0 +1,60 @@
+"""What a source of knowledge is: it is told what a task is about, and gives what it found with where it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from pydantic import Field
+
+from palmette.documents import Model
+from palmette.engine.registry import create, names
+
+
+class Subject(Model):
+    """What is to be found out about."""
+
+    task: str
+    """E.g. `classification`."""
+    modality: str = "tabular"
+    figures: Mapping[str, float] = Field(default_factory=dict)
+    """Meta-features of the data, by name."""
+    signs: frozenset[str] = frozenset()
+    """What holds of request and data, by code: e.g. `imbalanced`, `explainable`."""
+    words: tuple[str, ...] = ()
+    """What to look for in texts, the most telling first."""
+
+
+class Finding(Model):
+    """Something that is known to help."""
+
+    text: str
+    """One sentence."""
+    source: str
+    """Where it is from, so that it can be found again; unique among the findings of a source."""
+    because: str
+    """What in the subject makes it apply."""
+    algorithms: tuple[str, ...] = ()
+    """What it speaks for."""
+
+
+class Found(Model):
+    """What a source gave."""
+
+    note: str
+    """Where was looked, and what came of it, in one sentence."""
+    findings: tuple[Finding, ...] = ()
+    """The most telling first."""
+
+
+class KnowledgeSource(Protocol):
+    """Knows something; finds nothing, and says why, where it cannot be reached."""
+
+    def find(self, subject: Subject) -> Found:
+        """What is known about a subject."""
+
+
+def look_up(subject: Subject) -> tuple[Found, ...]:
+    """What every registered source knows about a subject, in the order of their names."""
+    sources: list[KnowledgeSource] = [create("knowledge", name) for name in names("knowledge")]
+    return tuple(source.find(subject) for source in sources)
