@@ -249,8 +249,8 @@ class Assessment(Model):
     """Of all together."""
     training_seconds: float
     megabytes: float
-    milliseconds: float
-    """Of one prediction in the running program, median."""
+    milliseconds: float | None = None
+    """Of a request for one row over HTTP, median; None where no constraint asked for it before delivery."""
 
 
 class Delivery(Model):

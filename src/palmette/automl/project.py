@@ -121,26 +121,30 @@ class Project:
         env = {"PYTHONPATH": str(self.folder)}
         return self.sandbox.run(python_command(*arguments), cwd=self.folder, env=env, limits=limits)
 
-    def train(
-        self,
-        track: str,
-        material: Material,
-        blueprint: Blueprint,
-        seconds: float,
-        out: str,
-        told: Callable[[str], None] = lambda _: None,
-    ) -> ExecutionResult:
-        """Searches a track for some seconds; leaves trials and predictions in the folder `out`."""
+    def lay_out(self, material: Material, blueprint: Blueprint, place: str = "") -> None:
+        """Writes the training rows, as files of the user look, and their folds into a folder of the project."""
         from palmette.automl.modalities.tabular.folds import write_folds
         from palmette.automl.modalities.tabular.rows import write_rows
 
-        place = self.folder / out
-        place.mkdir(parents=True, exist_ok=True)
-        write_rows(material.train, blueprint, place / "rows")
-        write_folds(material.folds(blueprint), str(place / "folds.csv"))
-        given = ["--data", f"{out}/rows", "--folds", f"{out}/folds.csv", "--out", out, "--track", track]
-        with _Watch(place / TRIALS, track, seconds, told):
-            return self.python("train.py", *given, "--seconds", f"{seconds:.1f}", seconds=2 * seconds + 60)
+        folder = self.folder / place
+        folder.mkdir(parents=True, exist_ok=True)
+        write_rows(material.train, blueprint, folder / f"train.{blueprint.source.format}")
+        write_folds(material.folds(blueprint), str(folder / "folds.csv"))
+
+    def train(
+        self,
+        track: str,
+        blueprint: Blueprint,
+        seconds: float,
+        place: str = "",
+        told: Callable[[str], None] = lambda _: None,
+    ) -> ExecutionResult:
+        """Searches a track for some seconds on the rows that were laid out in `place`; leaves `tracks/<track>` there."""
+        out = f"{place}/tracks/{track}".lstrip("/")
+        rows, folds = (f"{place}/{name}".lstrip("/") for name in (f"train.{blueprint.source.format}", "folds.csv"))
+        given = ["--data", rows, "--folds", folds, "--out", out, "--track", track, "--seconds", f"{seconds:.1f}"]
+        with _Watch(self.folder / out / TRIALS, track, seconds, told):
+            return self.python("train.py", *given, seconds=2 * seconds + 60)
 
     def predict(
         self, rows: pd.DataFrame, blueprint: Blueprint, scratch: Path, model: str = "model"

@@ -96,9 +96,9 @@ class Assembler(BaseActor):
         """What goes wrong on a few rows; None if nothing does."""
         context.progress(f"{track}: on a sample")
         sample = material.sample(blueprint, SAMPLE)
-        out = f"sample/{track}"
-        done = project.train(track, sample, blueprint, SAMPLE_SECONDS, out)
-        found = read_candidates(project.folder / out, expected_of(blueprint, sample.folds(blueprint)))
+        project.lay_out(sample, blueprint, "sample")
+        done = project.train(track, blueprint, SAMPLE_SECONDS, "sample")
+        found = read_candidates(project.folder / "sample" / "tracks" / track, expected_of(blueprint, sample.folds(blueprint)))
         if done.ok and found.candidates:
             return None
         return analysed(project.folder, track, done, found)
@@ -107,13 +107,13 @@ class Assembler(BaseActor):
         self, project: Project, tracks: Sequence[Track], material: Material, input: AssemblerInput, context: Context
     ) -> list[TrackRun]:
         total = sum(WEIGHTS.get(track, 1.0) for track in tracks)
-        runs = []
+        project.lay_out(material, input.blueprint)
+        folds, runs = material.folds(input.blueprint), []
         for track in tracks:
             share = input.settings.seconds * WEIGHTS.get(track, 1.0) / total
             started, out = time.monotonic(), f"tracks/{track}"
             seconds = max(1.0, share - START_SECONDS)
-            done = project.train(track, material, input.blueprint, seconds, out, context.progress)
-            folds = material.folds(input.blueprint)
+            done = project.train(track, input.blueprint, seconds, told=context.progress)
             found = read_candidates(project.folder / out, expected_of(input.blueprint, folds))
             runs.append(_told(track, out, time.monotonic() - started, done, found))
         return runs

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import statistics
 
 import numpy as np
 
 from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
+from palmette.automl.endpoint import Service, rows_of_requests
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.modalities.tabular import Blueprint
 from palmette.automl.profile import Profile
@@ -68,7 +69,7 @@ class ImplementationVerifier(BaseActor):
             scores={one.metric: one for one in scores},
             training_seconds=sum(run.seconds for run in input.assembly.tracks),
             megabytes=_megabytes(project),
-            milliseconds=_milliseconds(project, material, input.blueprint, context),
+            milliseconds=self._milliseconds(project, material, input),
             algorithms=tuple(member.algorithm for member in input.comparison.selection.members),
         )
         held = tuple(judged(input.requirements, measured))
@@ -80,7 +81,7 @@ class ImplementationVerifier(BaseActor):
                 status=overall(held),
                 training_seconds=round(measured.training_seconds, 1),
                 megabytes=round(measured.megabytes, 3),
-                milliseconds=round(measured.milliseconds, 2),
+                milliseconds=measured.milliseconds,
             )
         )
 
@@ -109,6 +110,20 @@ class ImplementationVerifier(BaseActor):
         return Verdict.of(wrong, measured)
 
 
+    def _milliseconds(self, project: Project, material: Material, input: ImplementationInput) -> float | None:
+        """The median time of a request for one row, where a constraint is about it."""
+        if all(one.quantity != "prediction time" for one in input.requirements.problem.constraints):
+            return None
+        rows = material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED].drop(columns=input.blueprint.target)
+        kinds = {column.name: column.kind for column in input.blueprint.columns}
+        asked = rows_of_requests(rows, kinds)
+        with Service(self.sandbox, project.folder) as service:
+            if not service.is_healthy():
+                return None
+            times = [service.call("POST", "/predict", row).seconds for row in [*asked, *asked]]
+        return round(1000 * statistics.median(times[len(asked) :]), 2)
+
+
 def _revisable(one: Judged) -> bool:
     """Whether another plan can help, and whether that is known without the hold-out."""
     return one.constraint is not None and one.constraint.quantity in ("prediction time", "model size", "training time")
@@ -134,7 +149,7 @@ def _scores(
         metric = metric_of(name, blueprint.task)
         try:
             value = score(metric, truth, made, blueprint.positive)
-            range = interval(metric, truth, made, blueprint.positive, rounds=200)
+            range = interval(metric, truth, made, blueprint.positive)
         except ValueError:  # a class that the hold-out does not have
             continue
         other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
@@ -145,19 +160,3 @@ def _scores(
 
 def _megabytes(project: Project) -> float:
     return sum(file.stat().st_size for file in (project.folder / "model").rglob("*") if file.is_file()) / 1e6
-
-
-def _milliseconds(project: Project, material: Material, blueprint: Blueprint, context: Context) -> float:
-    """Of one more row among many: the time for some rows beyond that for one, each the best of two."""
-    rows = material.train.drop(columns=blueprint.target)
-
-    def seconds(count: int) -> float:
-        frame = rows.iloc[np.arange(count) % len(rows)]
-        times = []
-        for number in range(2):
-            started = time.monotonic()
-            project.predict(frame, blueprint, context.workspace / f"timed-{count}-{number}")
-            times.append(time.monotonic() - started)
-        return min(times)
-
-    return 1000 * seconds(1) / 1

@@ -20,7 +20,7 @@ class Measured:
     """By metric; the metric of the run first."""
     training_seconds: float
     megabytes: float
-    milliseconds: float
+    milliseconds: float | None
     algorithms: tuple[str, ...]
 
 
@@ -51,6 +51,9 @@ def _of(constraint: Constraint, measured: Measured) -> Judged:
             return _of_score(constraint, measured)
         case "training time":
             return told(measured.training_seconds, f"{measured.training_seconds:.0f} s")
+        case "prediction time" if measured.milliseconds is None:
+            said = "not measured: the endpoint did not start"
+            return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
         case "prediction time":
             return told(measured.milliseconds / 1000, f"{measured.milliseconds:.1f} ms a row")
         case "model size":
