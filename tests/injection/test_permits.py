@@ -168,9 +168,9 @@ def test_what_is_inside_is_permitted(text: str) -> None:
 
 def test_rows_of_tests_may_hold_anything_but_tests_read_and_write_nothing() -> None:
     row = 'ROWS = [("https://shop.example/cart", "/etc/passwd", "../x")]\n'
-    assert list(REACH.reached(row, is_test=True)) == [] and len(list(REACH.reached(row))) == 3
+    assert list(REACH.reached(row, rows_alone=True)) == [] and len(list(REACH.reached(row))) == 3
     assert list(REACH.reached("df = spark.read.csv(place)\n")) == []
-    assert len(list(REACH.reached("df = spark.read.csv(place)\n", is_test=True))) == 1
+    assert len(list(REACH.reached("df = spark.read.csv(place)\n", rows_alone=True))) == 1
 
 
 # places

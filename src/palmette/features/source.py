@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palmette.features.spec.view import View
+from palmette.sandbox.reach import dotted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
@@ -164,14 +165,6 @@ def called(node: ast.AST) -> str:
     if isinstance(node.func, ast.Attribute):
         return node.func.attr
     return node.func.id if isinstance(node.func, ast.Name) else ""
-
-
-def dotted(node: ast.AST) -> str:
-    """A plain dotted name as text: `datetime.datetime.now`; empty when it is not one."""
-    if isinstance(node, ast.Attribute):
-        head = dotted(node.value)
-        return f"{head}.{node.attr}" if head else ""
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_spark_function(source: Source, node: ast.Call) -> bool:

@@ -10,10 +10,10 @@ from palmette.features.source import (
     Source,
     called,
     calls_in_sql,
-    dotted,
     is_spark_function,
     sql_texts,
 )
+from palmette.sandbox.reach import dotted
 
 _ACTIONS = frozenset(
     {

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from palmette.features.checks.static.finding import Finding
-from palmette.features.source import Source, called, dotted
+from palmette.features.source import Source, called
+from palmette.sandbox.reach import dotted
 
 _SINKS = frozenset({"parquet", "orc", "csv", "json", "save", "saveAsTable", "insertInto"})
 
