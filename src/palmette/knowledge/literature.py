@@ -49,7 +49,8 @@ def _search(address: str, query: str) -> Found:
     given = {"search_query": query, "max_results": str(MOST_PAPERS), "sortBy": "relevance"}
     host = urllib.parse.urlsplit(address).hostname or address
     try:
-        request = urllib.request.Request(f"{address}?{urllib.parse.urlencode(given)}", headers={"User-Agent": "palmette"})
+        url = f"{address}?{urllib.parse.urlencode(given)}"
+        request = urllib.request.Request(url, headers={"User-Agent": "palmette"})
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
             text = answer.read(MOST_BYTES)
         findings = tuple(_findings(text))

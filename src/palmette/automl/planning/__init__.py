@@ -1,1 +1,1 @@
-"""What plans are made of and judged by: algorithms that are here, wishes, expected costs and scores. Nothing is trained."""
+"""What plans are made of and judged by: algorithms that are here, wishes, expected costs and scores."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from palmette.documents import Model, read_document
 
-
 DEAREST = "catboost"
 """The algorithm whose costs are taken for one that was never measured."""
 

@@ -92,10 +92,10 @@ def validation(profile: Profile) -> str:
     """How candidates are compared, and why so."""
     holdout, folds = profile.holdout, folds_of(profile)
     if profile.aim.task == "clustering":
-        return "By internal criteria on all rows, and by whether halves of the rows are grouped alike: there are no labels."
+        return "By internal criteria, and by whether halves of the rows are grouped alike: there are no labels."
     how = {
         "stratified": f"{folds} folds with equal shares of the classes",
-        "grouped": f"{folds} folds that keep rows of one {listed(holdout.grouped_by)} together",
+        "grouped": f"{folds} folds that keep together what belongs together ({listed(holdout.grouped_by)})",
         "time": f"{folds} folds, each later than the rows it is learnt from",
     }.get(holdout.strategy, f"{folds} folds by chance")
     return f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."

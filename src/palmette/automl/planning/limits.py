@@ -40,7 +40,7 @@ def needs(needed: Cost | Expectation, limits: Iterable[Constraint]) -> list[Need
 
 
 def together(costs: Iterable[Cost | Expectation]) -> Cost:
-    """What several models cost that answer together; to train, as little as the quickest of them, because the rest may be cut."""
+    """What several models cost that answer together; to train, as the quickest of them: the rest may be left out."""
     each = list(costs)
     return Cost(
         seconds=min(one.seconds for one in each),

@@ -37,9 +37,9 @@ def wishes_of(requirements: Requirements, here: Sequence[str]) -> Wishes:
     """What a request wants, of the algorithms that are here; nothing is allowed where it wants only others."""
     named = requirements.model.algorithms
     musts = [one.name for one in named if one.mood == "must" and one.name != "ensemble"]
-    forbidden = {name for one in named if one.mood == "not" and one.name != "ensemble" for name in meant(one.name)}
+    forbidden = {name for one in named if one.mood == "not" for name in meant(one.name)}
     required = {name for one in musts for name in meant(one)} - forbidden
-    first = [name for one in named if one.mood in ("must", "may") and one.name != "ensemble" for name in _of(one.name, here)]
+    first = [name for one in named if one.mood in ("must", "may") for name in here if name in meant(one.name)]
     allowed = [name for name in dict.fromkeys([*first, *here]) if name not in forbidden]
     if musts:
         allowed = [name for name in allowed if name in required]
@@ -52,8 +52,3 @@ def wishes_of(requirements: Requirements, here: Sequence[str]) -> Wishes:
         lean=LEAN & {one.name for one in requirements.knowledge.preferences},
         limits=tuple(one for one in requirements.problem.constraints if one.quantity in RESOURCES),
     )
-
-
-def _of(name: str, here: Sequence[str]) -> list[str]:
-    """The algorithms here that a name stands for, in their order."""
-    return [one for one in here if one in meant(name)]

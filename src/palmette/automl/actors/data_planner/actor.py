@@ -92,7 +92,7 @@ class DataPlanner(Agent):
         return Attempt(drawn.model_copy(update=changes), answer.reason, answer.fix)
 
     def check(self, input: DataPlannerInput, output: DataPlan, context: Context) -> Verdict:
-        """Every column but the target is treated once and by its kind; nothing that must not be used is; one is left."""
+        """Every column but the target is treated once, by its kind; what must not be used is not; one is left."""
         found = [*_of_columns(input, output), *_of_words(output)]
         due = {"plan": input.plan, "rows": training_rows(input.profile), "features": features_of(output.treatments)}
         found += [
@@ -158,7 +158,8 @@ def _of_words(output: DataPlan) -> Iterator[Violation]:
     if len(output.steps) > MOST_STEPS:
         message = f"There are {len(output.steps)} steps; {MOST_STEPS} at most are read."
         yield Violation(code="steps-too-many", message=message)
-    for subject, text in [*((one.column, one.reason) for one in output.treatments), *(("", one) for one in output.steps)]:
+    texts = [(one.column, one.reason) for one in output.treatments] + [("", step) for step in output.steps]
+    for subject, text in texts:
         if not text.strip() or len(text) > LONGEST:
             message = f"A reason or step has {len(text)} characters; one sentence of at most {LONGEST} is meant."
             yield Violation(code="text-too-long", message=message, evidence=text[:LONGEST], subject=subject)

@@ -81,7 +81,7 @@ class ExecutionVerifier(Agent):
         chosen = [one for one in judgements if one.name == answer.plan]
         if not chosen:
             names = [one.name for one in judgements]
-            message = f"There is no plan {answer.plan!r}.{did_you_mean(answer.plan, names)} There are {', '.join(names)}."
+            message = f"There is no plan {answer.plan!r}, only {', '.join(names)}.{did_you_mean(answer.plan, names)}"
             return Attempt(None, answer.reason, answer.fix, (Violation(code="choice-unknown", message=message),))
         said = {one.plan: one.reason for one in answer.rejected}
         made = choice_of(chosen[0], judgements, answer.why)
@@ -136,7 +136,8 @@ def _detail(judgements: list[Judgement]) -> str:
 def _shown(one: Judgement) -> str:
     """A proposal as a model sees it."""
     plan, proposal = one.proposal.data.plan, one.proposal
-    told = [f"{plan.name}: {plan.idea}", f"ensemble: {'yes' if plan.ensemble else 'no'}; tuning: {plan.tuning or 'none'}"]
+    many = "several models together" if plan.ensemble else "one model"
+    told = [f"{plan.name}: {plan.idea}", f"{many}; {plan.tuning}"]
     told.append(f"expected skill of what it delivers: {one.worth:.3f}; limits kept by estimate: {one.kept}")
     for candidate in proposal.candidates:
         score = "unknown" if candidate.score is None else f"{candidate.score:.3g}"

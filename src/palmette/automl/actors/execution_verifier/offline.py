@@ -128,8 +128,9 @@ def choice_of(chosen: Judgement, judgements: Sequence[Judgement], reason: str = 
 
 def _for(one: Judgement) -> str:
     first = one.proposal.candidates[0]
-    said = [f"{first.algorithm} promises most" if first.score is None else f"about {first.score:.3g} is expected of {first.algorithm}"]
-    said.append("several models may be delivered together" if not one.lean else "one model is delivered")
+    name, score = first.algorithm, first.score
+    said = [f"{name} promises most" if score is None else f"about {score:.3g} is expected of {name}"]
+    said.append("one model is delivered" if one.lean else "several models may be delivered together")
     said += [f"although {problem.message}" for problem in one.missed[:1]]
     return f"{'; '.join(said)}."
 
@@ -140,5 +141,6 @@ def _against(one: Judgement, chosen: Judgement) -> str:
     if one.kept != chosen.kept:
         return f"It is expected to keep {one.kept} limits on time and size; {chosen.name} keeps {chosen.kept}."
     if one.worth < chosen.worth:
-        return f"It is expected to remove {max(one.worth, 0):.1%} of the dummy's error; {chosen.name}, {chosen.worth:.1%}."
+        skills = f"{max(one.worth, 0):.1%} of the dummy's error; {chosen.name}, {chosen.worth:.1%}"
+        return f"It is expected to remove {skills}."
     return f"It promises no more than {chosen.name}, which suits the wishes better."

@@ -9,7 +9,9 @@ from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, V
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 LONGEST = 400
-CODES = ("insight-unsourced", "insight-twice", "insight-overstated", "insights-too-many", "sources-differ", "text-too-long")
+CODES = (
+    "insight-unsourced", "insight-twice", "insight-overstated", "insights-too-many", "sources-differ", "text-too-long",
+)  # fmt: skip
 """What it answers for."""
 
 
@@ -68,8 +70,8 @@ class KnowledgeRetriever(Agent):
             message = f"There is no finding {wrong[0]}; there are {len(known)}."
             return Attempt(None, answer.reason, answer.fix, (Violation(code="insight-unsourced", message=message),))
         insights = tuple(
-            Insight(text=one.text, because=one.because, source=known[one.number].source, algorithms=known[one.number].algorithms)
-            for one in answer.insights
+            Insight(text=one.text, because=one.because, source=finding.source, algorithms=finding.algorithms)
+            for one, finding in ((one, known[one.number]) for one in answer.insights)
         )
         made = Knowledge(insights=insights, sources=tuple(one.note for one in sources))
         return Attempt(made, answer.reason, answer.fix)

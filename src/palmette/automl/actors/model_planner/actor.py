@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from palmette.automl.actors.model_planner.offline import (
     MOST,
@@ -101,7 +102,8 @@ class ModelPlanner(Agent):
         if (output.data, output.folds) != (input.data_plan, folds_of(input.profile)):
             found.append(Violation(code="figures-differ", message="The data plan or the folds are not those given."))
         detail = f"{len(output.candidates)} candidates of {input.data_plan.plan.name}, estimated again"
-        return Verdict.of(found, [Measurement(name="candidates", status="failed" if found else "passed", detail=detail)])
+        status: Literal["passed", "failed"] = "failed" if found else "passed"
+        return Verdict.of(found, [Measurement(name="candidates", status=status, detail=detail)])
 
     def implicated(self, violation: Violation, output: Proposal) -> str | None:
         """To blame for what its own check finds."""
@@ -115,5 +117,5 @@ def _unknown(name: str, known: Iterable[str]) -> Violation:
 
 def _empty(input: ModelPlannerInput) -> Violation:
     plan = input.data_plan.plan
-    message = f"The plan {plan.name!r} leaves no candidate: of {', '.join(plan.algorithms) or 'none'}, none is installed."
+    message = f"The plan {plan.name!r} leaves no candidate: none of {', '.join(plan.algorithms)} is installed."
     return Violation(code="plan-empty", message=message, subject=plan.name)

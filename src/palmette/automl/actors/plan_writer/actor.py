@@ -10,6 +10,7 @@ from palmette.automl.artefacts import Plan, Plans
 from palmette.automl.planning.algorithms import available, track_of
 from palmette.automl.planning.facts import figures_of, listed, validation
 from palmette.automl.planning.wishes import Wishes
+from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
@@ -20,14 +21,31 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 FAILED = ("plan-rejected", "constraint-missed", "plan-empty")
 """What later actors find wrong with plans."""
 CODES = (
-    *FAILED, "plans-missing", "plan-name", "plan-twice", "plan-repeated", "algorithm-unknown", "algorithm-not-allowed",
-    "track-not-given", "ensemble-not-wanted", "text-too-long",
+    *FAILED, "plans-missing", "plan-name", "plan-miscounted", "plan-twice", "plan-repeated", "algorithm-unknown",
+    "algorithm-not-allowed", "tracks-differ", "ensemble-not-wanted", "text-too-long",
 )  # fmt: skip
 """What it answers for."""
 
 
+class Draft(Model):
+    name: str
+    """A few words, kebab-case."""
+    idea: str
+    """What it bets on, in one sentence."""
+    algorithms: tuple[str, ...]
+    """In the order in which they are to be tried."""
+    preparation: tuple[str, ...] = ()
+    """Steps on the data, in order, each a sentence."""
+    tuning: str = ""
+    """What is searched after the starting points."""
+    ensemble: bool = True
+    """Whether several models may be delivered together."""
+    reasons: tuple[str, ...] = ()
+    """The figures and insights that it rests on, each a sentence."""
+
+
 class PlansAnswer(Answer):
-    plans: tuple[Plan, ...]
+    plans: tuple[Draft, ...]
     """As many as are asked for; each with a bet of its own."""
 
 
@@ -46,9 +64,9 @@ class PlanWriter(Agent):
         wanted = wishes(input)
         if not wanted.allowed:
             return Attempt(None, "No algorithm may be planned.", TERMINATE, (_nothing_here(input, wanted),))
-        made = plans(input, context.evidence, _before(context))
+        made = plans(input, _failures(context), _before(context))
         if made is None:
-            return Attempt(None, "Every bet was made already.", TERMINATE, context.evidence or _any(context))
+            return Attempt(None, "Every bet was made already.", TERMINATE, context.evidence)
         context.progress(", ".join(one.name for one in made.plans))
         return Attempt(made)
 
@@ -77,47 +95,74 @@ class PlanWriter(Agent):
         )
 
     def read(self, answer: PlansAnswer, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
-        return Attempt(Plans(plans=answer.plans), answer.reason, answer.fix)
+        revision, how = _revision(context), validation(input.profile)
+        made = tuple(
+            Plan(
+                **draft.model_dump(),
+                tracks=tuple(dict.fromkeys(map(track_of, draft.algorithms))),
+                validation=how,
+                revision=revision,
+            )
+            for draft in answer.plans
+        )
+        return Attempt(Plans(plans=made), answer.reason, answer.fix)
 
     def check(self, input: PlanWriterInput, output: Plans, context: Context) -> Verdict:
         """There are as many plans as wanted, all different, of algorithms and tracks that are here and allowed."""
         wanted = wishes(input)
-        found = [*_of_number(input, output), *_alike(output.plans, context)]
+        found = [*_of_number(input, output, context), *_alike(output.plans, context)]
         for one in output.plans:
             found += [*_of_algorithms(one, input, wanted), *_of_texts(one)]
         detail = "; ".join(f"{one.name}: {one.idea}" for one in output.plans)
         return Verdict.of(found, [Measurement(name="plans", status="failed" if found else "passed", detail=detail)])
 
     def implicated(self, violation: Violation, output: Plans) -> str | None:
-        """To blame for what its own check finds, for plans that nothing came of, and for constraints that were missed."""
+        """To blame for what its own check finds, for plans that were refused, and for constraints that were missed."""
         if violation.code in FAILED:
             names = listed([one.name for one in output.plans])
             return f"Write other plans than {names}, which answer this: {violation.message}"
         return f"Write the plans again: {violation.message}" if violation.code in CODES else None
 
 
+def _failures(context: Context) -> tuple[Violation, ...]:
+    """What later actors found wrong with the last plans."""
+    return tuple(violation for violation in context.evidence if violation.code in FAILED)
+
+
+def _revision(context: Context) -> int:
+    """How often plans have been revised, with this time."""
+    if not _failures(context):
+        return 0
+    last = max((one.revision for one in context.last.plans), default=0) if isinstance(context.last, Plans) else 0
+    return last + 1 if context.attempt == 1 else max(last, 1)
+
+
 def _before(context: Context) -> Plans | None:
-    """The plans that failed later, where it was come back for that."""
-    failed = any(violation.code in FAILED for violation in context.evidence)
-    return context.last if failed and isinstance(context.last, Plans) else None
-
-
-def _any(context: Context) -> tuple[Violation, ...]:
-    return tuple(violation for past in context.attempts for violation in past.violations)[-3:]
+    """The plans that failed later; not those of this revision that the check refused."""
+    if isinstance(context.last, Plans) and all(one.revision < _revision(context) for one in context.last.plans):
+        return context.last
+    return None
 
 
 def _nothing_here(input: PlanWriterInput, wanted: Wishes) -> Violation:
     here = available(input.profile.aim.task, input.tracks)
-    asked = f"The request allows only {' or '.join(wanted.named)}" if wanted.named else "The request excludes the others"
-    message = f"No algorithm is left to plan. {asked}; installed for {', '.join(input.tracks)}: {', '.join(here) or 'none'}."
+    asked = f"Asked for: {' or '.join(wanted.named)}" if wanted.named else "The request excludes the others"
+    installed = f"installed for {', '.join(input.tracks)}: {', '.join(here) or 'none'}"
+    message = f"No algorithm is left to plan. {asked}; {installed}."
     remedy = "Install the library of what is asked for, or ask for another algorithm."
     return Violation(code="algorithm-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted.named))
 
 
-def _of_number(input: PlanWriterInput, output: Plans) -> Iterator[Violation]:
-    if len(output.plans) != input.settings.plans:
+def _of_number(input: PlanWriterInput, output: Plans, context: Context) -> Iterator[Violation]:
+    """Fewer than wanted will do where the rules could not write more."""
+    known = plans(input, _failures(context), _before(context))
+    least = len(known.plans) if known else 1
+    if not least <= len(output.plans) <= input.settings.plans:
         message = f"There are {len(output.plans)} plans; {input.settings.plans} are wanted."
         yield Violation(code="plans-missing", message=message)
+    if due := {one.revision for one in output.plans} - {_revision(context)}:
+        message = f"The revision {min(due)} of a plan is not counted right; this is revision {_revision(context)}."
+        yield Violation(code="plan-miscounted", message=message)
 
 
 def _alike(made: tuple[Plan, ...], context: Context) -> Iterator[Violation]:
@@ -146,13 +191,12 @@ def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterato
         elif name not in wanted.allowed:
             message = f"The request does not allow {name!r}; it allows {', '.join(wanted.allowed)}."
             yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
-    if not one.algorithms and len(wanted.allowed) < len(here):
-        message = f"Name the algorithms of {one.name!r}: not all that are installed are allowed."
-        yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
-    for track in dict.fromkeys([*one.tracks, *map(track_of, one.algorithms)]):
-        if track not in input.tracks or track not in one.tracks:
-            message = f"{one.name!r} needs the track {track!r}; given are {', '.join(input.tracks)}."
-            yield Violation(code="track-not-given", message=message, subject=one.name)
+    if not one.algorithms:
+        message = f"{one.name!r} names no algorithm. Name those to be tried, of {', '.join(wanted.allowed)}."
+        yield Violation(code="algorithm-unknown", message=message, subject=one.name)
+    if set(one.tracks) != (needed := set(map(track_of, one.algorithms))):
+        message = f"The tracks of {one.name!r} are those of its algorithms: {', '.join(sorted(needed)) or 'none'}."
+        yield Violation(code="tracks-differ", message=message, subject=one.name)
     if one.ensemble and wanted.single:
         message = f"{one.name!r} delivers several models together; the request wants one."
         yield Violation(code="ensemble-not-wanted", message=message, subject=one.name)

@@ -36,7 +36,7 @@ SUPERVISED = (
     Bet(
         "unlike-each-other",
         "Models that err differently correct one another: lines, distances, forests, networks.",
-        ("tabpfn", "resnet", "mlp", "linear", "knn", "extra_trees", "lightgbm"),
+        ("tabm", "resnet", "mlp", "linear", "knn", "extra_trees", "lightgbm"),
         BROAD,
     ),
     Bet("one-light-model", "One small quick model is enough, and easy to run.", ("lightgbm", "linear"), LIGHT, False),
@@ -49,7 +49,7 @@ SUPERVISED = (
     Bet(
         "smooth-functions",
         "The target changes smoothly with the columns, which trees only approximate in steps.",
-        ("resnet", "tabpfn", "mlp", "linear"),
+        ("tabm", "resnet", "mlp", "linear"),
         BROAD,
     ),
     Bet("plain-linear", "A weighted sum says why, and is as good where effects add up.", ("linear",), NO_TUNING, False),
@@ -85,7 +85,7 @@ FIRST: Mapping[Mood, tuple[str, ...]] = {
     "usual": (),
     "lean": ("one-light-model", "plain-linear", "one-tuned-well", "few-tuned-deeply", "centres-only", "round-groups"),
     "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),
-    "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "every-form", "dense-groups"),
+    "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "dense-groups"),
 }
 """By what plans are for: the bets that come first."""
 TUNINGS = (DEEP, BROAD, LIGHT, NO_TUNING)

@@ -19,8 +19,6 @@ from palmette.engine import Violation
 
 INSIGHTS = 3
 """That a plan cites at most."""
-TABPFN_ROWS = 10_000
-"""Training rows up to which TabPFN was made."""
 
 
 class PlanWriterInput(Model):
@@ -32,10 +30,8 @@ class PlanWriterInput(Model):
 
 
 def wishes(input: PlanWriterInput) -> Wishes:
-    """The wishes, of the algorithms that are here; networks that were made for few rows are not for many."""
-    here = available(input.profile.aim.task, input.tracks)
-    few = training_rows(input.profile) <= TABPFN_ROWS
-    return wishes_of(input.requirements, [name for name in here if few or name != "tabpfn"])
+    """The wishes, of the algorithms that are here."""
+    return wishes_of(input.requirements, available(input.profile.aim.task, input.tracks))
 
 
 def substance(plan: Plan) -> tuple[object, ...]:
@@ -49,11 +45,12 @@ def plans(input: PlanWriterInput, reasons: Sequence[Violation], before: Plans | 
     old = before.plans if before else ()
     known, names = {substance(one) for one in old}, {one.name for one in old}
     made: list[Plan] = []
+    revision = 1 + max((one.revision for one in old), default=0) if reasons else 0
     for one in _candidates(input, reasons):
         if substance(one) in known or len(made) == input.settings.plans:
             continue
         name = next(name for name in _names(one.name) if name not in names)
-        made.append(one.model_copy(update={"name": name}))
+        made.append(one.model_copy(update={"name": name, "revision": revision}))
         known.add(substance(one))
         names.add(name)
     return Plans(plans=tuple(made)) if made else None
