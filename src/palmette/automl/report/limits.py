@@ -1,0 +1,101 @@
+"""What the model must not be trusted with, derived from what is known of data, hold-out and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from palmette.automl.report.classification import Classified
+from palmette.automl.report.findings import Findings
+from palmette.automl.report.headline import score_line
+from palmette.automl.report.wording import fixed, many, number, share, short
+
+FEW = 300
+"""Rows of a hold-out below which its score is mostly noise."""
+FEW_OF_CLASS = 10
+WEAK = 0.5
+"""Recall."""
+NAMED = 5
+"""Columns or classes that a sentence lists."""
+TRAITS = re.compile(
+    r"(?<![a-z])(sex|gender|age|birth|race|ethnicity|ethnic|religion|nationality|native[ _.-]?country|disab\w*|"
+    r"marital|married|pregnan\w*|orientation|caste)(?![a-z])",
+    re.I,
+)
+WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def limits(findings: Findings, of_classes: Classified | None) -> tuple[str, ...]:
+    """Sentences, the weightiest first."""
+    of_scores = (*_of_score(findings), *_of_leaks(findings), *_of_classes(of_classes))
+    found = (*of_scores, *_of_rows(findings), *_of_use(findings))
+    return found or ("No limit was found beyond those of the data: they are the past, and one source of it.",)
+
+
+def _of_score(findings: Findings) -> Iterator[str]:
+    assessment = findings.assessment
+    if not assessment.rows:
+        yield "There are too few rows for a hold-out: scores are out of fold, of the rows that the model was chosen on."
+    elif assessment.rows < FEW and assessment.scores:
+        line, rows = score_line(assessment.scores[0]), many(assessment.rows, "row")
+        yield f"The hold-out has only {rows}: {line.metric} may be anywhere from {line.interval}."
+    if findings.comparison and not findings.comparison.better:
+        yield "The model is not better than a baseline by more than chance; the baseline may do."
+
+
+def _of_leaks(findings: Findings) -> Iterator[str]:
+    profile = findings.profile
+    settled = {(one.code, one.columns): one for one in profile.settled}
+    for leak in profile.leaks:
+        done = settled.get((leak.code, leak.columns))
+        if leak.severity != "low" and (done is None or done.done == "kept"):
+            yield f"{leak.text} It was not removed: if this is a leak, scores here are too good."
+
+
+def _of_classes(found: Classified | None) -> Iterator[str]:
+    if found is None:
+        return
+    weak = [one for one in found.classes if one.rows >= FEW_OF_CLASS and one.recall < WEAK]
+    if weak:
+        worst = sorted(weak, key=lambda one: one.recall)
+        named = ", ".join(f"{short(one.name, 24)} ({share(one.recall)})" for one in worst[:NAMED])
+        more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
+        yield f"Fewer than half of the rows of some classes are found: {named}{more}."
+    rare = [one for one in found.classes if one.rows < FEW_OF_CLASS]
+    if rare:
+        named = ", ".join(short(one.name, 24) for one in rare[:NAMED])
+        more = f" and {len(rare) - NAMED} more" if len(rare) > NAMED else ""
+        yield f"Classes with fewer than {FEW_OF_CLASS} rows to test on, about which little can be said: {named}{more}."
+
+
+def _of_rows(findings: Findings) -> Iterator[str]:
+    holdout = findings.profile.holdout
+    times = [one.name for one in findings.profile.columns if one.kind == "datetime"]
+    if times and holdout.strategy in ("random", "stratified"):
+        yield (
+            f"The rows have times ({short(times[0], 40)}), but the hold-out was not cut by time: scores say how the "
+            "model does on rows of the same period, not on later ones."
+        )
+    if holdout.left_out:
+        yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on such."
+    if findings.blueprint and findings.blueprint.bounds:
+        low, high = findings.blueprint.bounds
+        yield f"Predictions are kept between {number(low)} and {number(high)}: nothing beyond is ever predicted."
+
+
+def _of_use(findings: Findings) -> Iterator[str]:
+    used = findings.blueprint.columns if findings.blueprint else findings.profile.columns
+    traits = [one.name for one in used if TRAITS.search(WORD.sub(" ", one.name).replace("_", " "))]
+    if traits:
+        named = ", ".join(short(name, 32) for name in traits[:NAMED])
+        more = f" and {len(traits) - NAMED} more" if len(traits) > NAMED else ""
+        yield (
+            f"By their names, columns may describe personal traits that the law protects: {named}{more}. Results were "
+            "not compared between groups of people; do so before the model decides about any."
+        )
+    assumed = findings.requirements.assumptions
+    if assumed:
+        yield f"Assumed, as the request does not say: {', '.join(dict.fromkeys(one.field for one in assumed))}."
+    if findings.requirements.unread:
+        unread = fixed(len(findings.requirements.unread), 0)
+        yield f"Numbers in the request that could not be understood: {unread}. They were not tested."

@@ -1,0 +1,89 @@
+"""Permutation importance of a model that can only be asked: all shuffled copies of its rows are asked for at once.
+
+A column that another one can stand in for looks less important than it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.measure import Metric, Predictions, score
+from palmette.automl.report.findings import Importance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAMPLE = 300
+"""Rows that are shuffled."""
+REPEATS = 5
+LEAST_REPEATS = 2
+MOST = 40_000
+"""Rows that are asked for in all."""
+
+
+class Measure(NamedTuple):
+    """How answers are scored."""
+
+    metric: Metric
+    positive: str | None = None
+
+
+def importance(
+    ask: Callable[[pd.DataFrame], Predictions],
+    rows: pd.DataFrame,
+    truth: NDArray[np.generic],
+    measure: Measure,
+    columns: Sequence[str],
+    *,
+    seed: int = 0,
+    most: int = MOST,
+) -> tuple[Importance, ...]:
+    """How much worse the metric becomes when one column at a time is shuffled, the largest loss first.
+
+    Args:
+        ask: The model; called once.
+        rows: Of the hold-out, as the model reads them.
+        truth: (n,): what the target is in these rows.
+        measure: The metric, and the class that it is about.
+        columns: To shuffle, those first that are to be measured where `most` does not allow for all.
+        seed: Of sample and shuffles.
+        most: Rows that are asked for in all; the time that this takes is theirs.
+    """
+    random = np.random.default_rng(seed)
+    some = np.sort(random.permutation(len(rows))[:SAMPLE])
+    sample, known = rows.iloc[some], truth[some]
+    copies = max(0, most // max(1, len(some)) - 1)
+    measured = list(columns)[: copies // LEAST_REPEATS]
+    if not measured or len(some) < 2:
+        return ()
+    repeats = min(REPEATS, copies // len(measured))
+    orders = [(column, random.permutation(len(some))) for column in measured for _ in range(repeats)]
+    answers = ask(_stacked(sample, orders))
+    parts = np.arange(len(answers)).reshape(len(orders) + 1, len(some))
+    whole, *shuffled = (score(measure.metric, known, answers.take(part), measure.positive) for part in parts)
+    sign = 1.0 if measure.metric.greater_is_better else -1.0
+    drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
+    found = [
+        Importance(column, float(mean), float(deviation))
+        for column, mean, deviation in zip(measured, drops.mean(axis=1), drops.std(axis=1, ddof=1), strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: -one.drop))
+
+
+def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:
+    """The sample, and below it a copy for each shuffle; dtypes stay as they are."""
+    import pandas as pd
+
+    count = len(sample)
+    made = {}
+    for name in sample.columns:
+        places = np.tile(np.arange(count), (len(orders) + 1, 1))
+        for number, (column, order) in enumerate(orders, start=1):
+            if column == name:
+                places[number] = order
+        made[name] = sample[name].take(places.ravel()).reset_index(drop=True)
+    return pd.DataFrame(made)
