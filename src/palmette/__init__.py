@@ -90,7 +90,7 @@ def automl_arguments(  # noqa: PLR0913 - what a person may say of a run
     **other: Any,
 ) -> dict[str, Any]:
     """The arguments of the environment `automl`, with paths made absolute."""
-    stages = {"plan": "execution_verifier", "deploy": "deployer"}
+    stages = {"plan": "guideline_writer", "deploy": "deployer"}
     settings = {"seconds": budget, "plans": plans, "seed": seed, "out": str(Path(out).absolute()) if out else ""}
     return {
         "text": request,

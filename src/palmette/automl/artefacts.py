@@ -24,6 +24,8 @@ class Settings(Model):
 
     seconds: float = Field(default=120.0, gt=0)
     """For training and scoring, all tracks together."""
+    holdout: float = Field(default=0.2, ge=0, lt=1)
+    """Share of the rows that no training sees; 0: none, and scores are out of fold."""
     plans: int = Field(default=3, ge=1, le=8)
     """Independent plans that are written."""
     seed: int = 0

@@ -35,8 +35,8 @@ class Goal(Model):
         return metric_of(self.metric, self.task)
 
 
-def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0) -> Aim:
-    """What is to be predicted, and how the rows are to be cut for it.
+def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0, share: float = 0.2) -> Aim:
+    """What is to be predicted, and how the rows are to be cut for it; `share` is held out unless the request says more.
 
     Raises:
         UserError: the task is none of tables, or the target is no column.
@@ -52,7 +52,10 @@ def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0) -> Aim:
     target = "" if task == "clustering" else _target(requirements, dataset)
     by = requirements.dataset.split.by if requirements.dataset.split else None
     times = [column.name for column in dataset.columns if column.kind == "datetime"]
-    return Aim(target=target, task=task, time=times[0] if by == "time" and times else "", seed=seed)
+    fractions = requirements.dataset.split.fractions if requirements.dataset.split else {}
+    wanted = fractions.get("test", share) if share else 0.0
+    time = times[0] if by == "time" and times else ""
+    return Aim(target=target, task=task, time=time, share=wanted if 0 <= wanted < 1 else share, seed=seed)
 
 
 def _target(requirements: Requirements, dataset: Dataset) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 import click
 
+from palmette.cli import model, pull_request
 from palmette.cli.costs import HEADER, costs_json, costs_rows
+from palmette.cli.report import Report
 from palmette.cli.screen import clean, duration, print_checks, print_json, print_table, print_violation
 from palmette.engine import RunResult
 from palmette.errors import RunStopped
@@ -49,34 +51,18 @@ def summary_of(result: RunResult) -> dict[str, Any]:
             name: {"version": version.number, "by": version.by, "path": str(result.path(name))}
             for name, version in state.artefacts.items()
         },
-        **(REPORTS[environment](result) if environment in REPORTS else {}),
+        **(REPORTS[environment].facts(result) if environment in REPORTS else {}),
     }
 
 
-def _feature_report(result: RunResult) -> dict[str, Any]:
-    """Where new files differ from their neighbours' habits, and the pull request."""
-    made = result.state.artefacts
-    template = result.value("template") if "template" in made else {}
-    return {
-        "departures": template.get("conventions", {}).get("departures", []),
-        "pull_request": _delivery(result) if "pull_request" in made else None,
-    }
-
-
-REPORTS: Mapping[str, Callable[[RunResult], dict[str, Any]]] = {"features": _feature_report}
-"""By environment."""
-
-
-def _delivery(result: RunResult) -> dict[str, Any]:
-    folder, delivered = result.path("pull_request"), result.value("pull_request")
-    said = ("branch", "base", "files", "url", "repository", "pushed_to")
-    files = {name: str(folder / delivered[name]["path"]) for name in ("body", "patch")}
-    return {**{name: delivered[name] for name in said}, **files}
+REPORTS: Mapping[str, Report] = {"features": pull_request.REPORT, "automl": model.REPORT}
+"""By environment: what only its runs make."""
 
 
 def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     """Prints the screen of `summary_of(result)` to standard output."""
-    made = summary.get("pull_request")
+    report = REPORTS.get(result.state.opened.environment if result.state.opened else "")
+    is_made = report is not None and bool(summary.get(report.made))
     _title("What was done")
     print_table(("actor", "status", "invocations", "failed attempts", "time"), _steps(summary))
     if checks := [one for actor in result.state.actors.values() for one in actor.measurements]:
@@ -85,8 +71,9 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     if costs := costs_rows(result.state):
         _title("What language models did")
         print_table(HEADER, costs)
-    if made:
-        _print_pull_request(made)
+    if report is not None and is_made:
+        _title(report.title)
+        report.show(summary)
     else:
         _title("What was made")
         artefacts = summary["artefacts"].items()
@@ -94,11 +81,9 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     for failure in (actor.failure for actor in result.state.actors.values() if actor.failure):
         for violation in failure.violations:
             print_violation(violation)
-    for departure in summary.get("departures", ()):
-        click.echo(f"{click.style('!', fg='yellow')} {clean(departure)}")
     if result.status == "stopped":
         click.echo(f"\n{click.style('Stopped:', bold=True)} {clean(result.reason)}")
-    _print_next(summary)
+    _print_next(summary, report.next(summary) if report is not None and is_made else ())
 
 
 def _title(text: str) -> None:
@@ -113,21 +98,12 @@ def _steps(summary: Mapping[str, Any]) -> list[tuple[object, ...]]:
     return [*steps, ("all", summary["status"], f"{summary['planner_steps']} steps", "", duration(summary["seconds"]))]
 
 
-def _print_pull_request(made: Mapping[str, Any]) -> None:
-    where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
-    _title("Pull request")
-    click.echo(f"branch {made['branch']} into {made['base']} of {made['repository']} ({where})")
-    for path in made["files"]:
-        click.echo(f"  {path}")
-    click.echo(f"description  {made['body']}\npatch        {made['patch']}")
-
-
-def _print_next(summary: Mapping[str, Any]) -> None:
+def _print_next(summary: Mapping[str, Any], own: Iterable[tuple[str, str]]) -> None:
     """What to type now."""
-    run, made = summary["run"], summary.get("pull_request")
+    run = summary["run"]
     _title("Next")
-    if made:
-        click.echo(f"read it      git -C {made['repository']} diff {made['base']}...{made['branch']}")
+    for what, command in own:
+        click.echo(f"{what:<12} {command}")
     click.echo(f"explain it   palmette show {run}")
     if summary["status"] != "finished":
         click.echo(f"go on        mend the cause, then: palmette resume {run}")

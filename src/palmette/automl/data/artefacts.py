@@ -164,6 +164,8 @@ class Aim(Model):
     """A column whose equal values stay on one side of the cut; empty to let the data decide."""
     time: str = ""
     """The column of times whose latest are the hold-out; empty for a cut by chance."""
+    share: float = 0.2
+    """Of the rows that are held out; 0 where somebody else keeps rows to measure on."""
     seed: int = 0
 
 

@@ -84,6 +84,8 @@ def cut(
     first, last = wishes.given_test
     if last > first:
         return cutter.given(first, last)
+    if wishes.share == 0:
+        return cutter.nothing()
     time = wishes.time or (time_column(table, kinds) if task == "forecasting" else "")
     return cutter.by_time(time) if time else cutter.by_hash(labels)
 
@@ -95,7 +97,7 @@ def cut_for(loaded: Loaded, aim: Aim) -> Split:
         UserError: as `cut`.
     """
     kinds = {column.name: column.kind for column in loaded.dataset.columns}
-    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test)
+    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test, share=aim.share)
     return cut(loaded.table, aim.target, aim.task, kinds, aim.seed, wishes)
 
 
@@ -108,6 +110,10 @@ class _Cutter:
     seed: int
     wishes: Wishes
     usable: Positions
+
+    def nothing(self) -> Split:
+        """No hold-out: all rows are learnt from."""
+        return self._split(self.usable[:0], "none", ["No row is held out, as was asked for; scores are out of fold."])
 
     def given(self, first: int, last: int) -> Split:
         """The rows of a test file."""

@@ -31,7 +31,7 @@ def compute(input: ProfilerInput) -> Profile:
     from palmette.automl.data.load import reload
 
     reload(input.dataset)  # raises where a file has changed
-    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, input.settings.seed))
+    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, input.settings.seed, input.settings.holdout))
     shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
     if not shared or made.aim.group:
         return made
