@@ -70,41 +70,15 @@ def build_model(
         InputError: the data cannot be read.
         UserError: the target cannot be learnt, or a name is unknown.
     """
+    from palmette.automl.arguments import arguments_of
     from palmette.engine import new_run_folder, run_environment
 
     places = [data] if isinstance(data, str | Path) else list(data)
-    arguments = automl_arguments(request, [str(place) for place in places], **options)
+    arguments = arguments_of(request, [str(place) for place in places], **options)
     return run_environment("automl", arguments, new_run_folder("automl"), observer)
 
 
-def automl_arguments(  # noqa: PLR0913 - what a person may say of a run
-    request: str,
-    data: Sequence[str],
-    *,
-    budget: float = 120.0,
-    tracks: Sequence[str] = ("traditional",),
-    plans: int = 3,
-    out: str | Path | None = None,
-    approve: Sequence[str] = (),
-    seed: int = 0,
-    **other: Any,
-) -> dict[str, Any]:
-    """The arguments of the environment `automl`, with paths made absolute."""
-    stages = {"plan": "guideline_writer", "deploy": "deployer"}
-    settings = {"seconds": budget, "plans": plans, "seed": seed, "out": str(Path(out).absolute()) if out else ""}
-    return {
-        "text": request,
-        "data": [place if _is_set(place) else str(Path(place).absolute()) for place in data],
-        "settings": settings,
-        "tracks": list(tracks),
-        "approve": [stages.get(name, name) for name in approve],
-        **{name: value for name, value in other.items() if value is not None},
-    }
-
-
-def _is_set(place: str) -> bool:
-    return place.partition(":")[0] in ("openml", "uci", "sklearn")
-
+from palmette import automl  # noqa: E402 - it calls `build_model`
 
 __all__ = [
     "DeliveryError",
@@ -119,6 +93,7 @@ __all__ = [
     "TopologyError",
     "UserError",
     "__version__",
+    "automl",
     "build_features",
     "build_model",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from palmette.automl.artefacts import Settings, Track
 from palmette.automl.data import Dataset, Places, TableError
@@ -51,7 +51,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         InputError: the data cannot be read; the message names file, reason and remedy.
         UserError: a named set, topology or model cannot be had.
     """
-    wanted = Wanted.model_validate(arguments)
+    wanted = _wanted(arguments)
     human: Human = ConsoleHuman() if wanted.human == "console" else NoHuman()
     choice = ModelChoice(model=wanted.model, models=wanted.models)
     topology = load_topology(topology_file(wanted.topology)).value
@@ -91,6 +91,17 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         seed=wanted.settings.seed,
         about=f"{about(choice, budget)}\nplanner: {planner}",
     )
+
+
+def _wanted(arguments: dict[str, JsonValue]) -> Wanted:
+    try:
+        return Wanted.model_validate(arguments)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        known = ", ".join(sorted(Wanted.model_fields))
+        message = f"The argument {name!r} is {first['input']!r}: {first['msg']}."
+        raise UserError(message, f"Arguments are: {known}.", code="bad-argument") from error
 
 
 def topology_file(name: str) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from palmette.cli.progress import Progress
+from palmette.cli.progress import watching
 from palmette.cli.screen import json_option
 from palmette.cli.summary import present
 from palmette.errors import UserError
@@ -59,6 +59,9 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 @click.option(
     "--track", "tracks", type=Names(*TRACKS), default="traditional", show_default=True, help="Kinds of models."
 )
+@click.option(
+    "--holdout", type=click.FloatRange(0, 0.9), default=0.2, show_default=True, help="Share of rows kept to measure on."
+)
 @click.option("--plans", type=click.IntRange(1, 8), default=3, show_default=True, help="Plans that are weighed.")
 @click.option("--topology", default="automl", show_default=True, metavar="NAME", help="Built-in topology, or a file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the project; left out: in the run's folder.")
@@ -77,7 +80,7 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, **options: JsonVa
 
     Ends with readable code, a fitted model, a report, and an endpoint that was started and called.
     """
-    from palmette import automl_arguments
+    from palmette.automl.arguments import arguments_of
     from palmette.engine import new_run_folder, run_environment
 
     if not request.strip() and not data:
@@ -86,6 +89,6 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, **options: JsonVa
             'For example: palmette automl "Predict the species of a flower" --data sklearn:iris',
             code="nothing-asked",
         )
-    arguments = automl_arguments(request, data, **options)  # type: ignore[arg-type]  # as click has checked them
+    arguments = arguments_of(request, data, **options)  # type: ignore[arg-type]  # as click has checked them
     name = Path(data[0].replace(":", "-")).stem if data else "automl"
-    present(run_environment("automl", arguments, new_run_folder(name), Progress()), as_json)
+    present(run_environment("automl", arguments, new_run_folder(name), watching(as_json)), as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from palmette.cli.progress import Progress
+from palmette.cli.progress import watching
 from palmette.cli.screen import json_option
 from palmette.cli.summary import present
 
@@ -41,4 +41,4 @@ def features(
         "model": model,
         "seed": seed,
     }
-    present(run_environment("features", arguments, new_run_folder(run_file.stem), Progress()), as_json)
+    present(run_environment("features", arguments, new_run_folder(run_file.stem), watching(as_json)), as_json)

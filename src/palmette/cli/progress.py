@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 
 import click
+from pydantic import JsonValue
 
 from palmette.cli.screen import first_line
-from palmette.engine import Entry
+from palmette.engine import Entry, Observer
 from palmette.engine import events as e
 
 
@@ -38,6 +40,31 @@ class Progress:
     def _clear(self) -> None:
         if self._live:
             click.echo("\r\x1b[2K", nl=False, err=True)
+
+
+class EventLines:
+    """Prints every event and message as a JSON object a line, to standard error: for programs that watch a run."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+
+    def opened(self, about: str) -> None:
+        self._print({"kind": "opened", "about": about})
+
+    def event(self, entry: Entry) -> None:
+        self._print(entry.event.model_dump(mode="json"))
+
+    def progress(self, actor: str, message: str) -> None:
+        self._print({"kind": "progress", "actor": actor, "message": message})
+
+    def _print(self, told: dict[str, JsonValue]) -> None:
+        line = {"seconds": round(time.monotonic() - self._started, 3), **told}
+        click.echo(json.dumps(line, ensure_ascii=False), err=True)
+
+
+def watching(as_json: bool) -> Observer:
+    """Who watches a run for a command."""
+    return EventLines() if as_json else Progress()
 
 
 def _line(event: e.Event) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from palmette.cli.progress import Progress
+from palmette.cli.progress import watching
 from palmette.cli.screen import json_option
 from palmette.cli.summary import present
 from palmette.engine import find_run, resume_run
@@ -18,4 +18,4 @@ def resume(run: str, as_json: bool) -> None:
 
     What depends on artefacts that were edited in the run folder is done again; everything else is kept.
     """
-    present(resume_run(find_run(run), Progress()), as_json)
+    present(resume_run(find_run(run), watching(as_json)), as_json)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from pydantic import JsonValue
 
-from palmette.cli.progress import Progress
+from palmette.cli.progress import watching
 from palmette.cli.screen import json_option
 from palmette.cli.summary import present
 from palmette.documents import read_text
@@ -44,7 +44,7 @@ def run(topology: Path, given: tuple[str, ...], as_json: bool, **options: JsonVa
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise click.BadParameter(f"{', '.join(twice)} is given more than once", param_hint="--given")
     arguments: dict[str, JsonValue] = {"topology": str(topology.absolute()), "given": dict(values), **options}
-    result = run_environment("topology", arguments, new_run_folder(topology.stem), Progress())
+    result = run_environment("topology", arguments, new_run_folder(topology.stem), watching(as_json))
     present(result, as_json)
 
 
