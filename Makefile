@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench-checks bench-engine bench-features doctor clean
+.PHONY: help demo demo-model test lint bench-checks bench-engine bench-features doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -11,6 +11,9 @@ help: ## What there is
 
 demo: .venv/.spark ## From a specification to a verified pull request, on the example repository
 	@scripts/demo.sh
+
+demo-model: .venv/.automl ## From a sentence and a file to a verified model behind an endpoint
+	@scripts/demo_model.sh
 
 test: .venv/.dev ## All tests
 	@$(BIN)/pytest
@@ -42,6 +45,10 @@ clean: ## Remove what make made
 	@scripts/setup.sh spark
 	@touch $@
 
+.venv/.automl: $(SETUP)
+	@scripts/setup.sh automl
+	@touch $@
+
 .venv/.dev: $(SETUP)
 	@scripts/setup.sh dev
-	@touch $@ .venv/.spark
+	@touch $@ .venv/.spark .venv/.automl
