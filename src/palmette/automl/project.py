@@ -6,18 +6,12 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from palmette.automl.data import Dataset
-from palmette.automl.measure import Predictions, metric_of
-from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.profile import Profile
-from palmette.automl.selection import Expected, Judge
+from palmette.automl.material import Material
+from palmette.automl.measure import Predictions
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.engine import TextFile
 from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
 
@@ -29,77 +23,6 @@ FILE_MB = 4096
 """Largest file that a project may write."""
 WATCHED = 1.0
 """Seconds between two looks at what training has written."""
-
-
-@dataclass(frozen=True)
-class Material:
-    """The rows of a run, in the trusted process; `holdout` never leaves it with its target."""
-
-    train: pd.DataFrame
-    holdout: pd.DataFrame
-    groups: NDArray[np.int64] | None
-    """(n,): equal for training rows that stay together."""
-
-    @classmethod
-    def of(cls, dataset: Dataset, profile: Profile) -> Material:
-        """The rows, from the files as they are now.
-
-        Raises:
-            UserError: a file has changed since the run began.
-        """
-        from palmette.automl.data.cut import cut_for
-        from palmette.automl.data.load import reload
-
-        loaded = reload(dataset)
-        split = cut_for(loaded, profile.aim)
-        train, holdout = (loaded.table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
-        return cls(train, holdout, split.groups)
-
-    def folds(self, blueprint: Blueprint) -> NDArray[np.int64]:
-        """(n,): the fold of each training row."""
-        from palmette.automl.modalities.tabular.folds import folds_of
-
-        return folds_of(self.train, blueprint, self.groups)
-
-    def sample(self, blueprint: Blueprint, most: int) -> Material:
-        """A part of the training rows that has every class as often as it allows."""
-        if len(self.train) <= most:
-            return self
-        random = np.random.default_rng(blueprint.seed)
-        order = random.permutation(len(self.train))
-        if blueprint.classes:
-            codes = truth_of(self.train.iloc[order], blueprint)
-            rank = np.zeros(len(order), dtype=int)
-            for name in np.unique(codes):
-                rank[codes == name] = np.arange(int((codes == name).sum()))
-            order = order[np.argsort(rank >= max(2, blueprint.folds.count), kind="stable")]
-        rows = np.sort(order[:most])
-        groups = None if self.groups is None else self.groups[rows]
-        return Material(self.train.iloc[rows].reset_index(drop=True), self.holdout.iloc[:0], groups)
-
-
-def truth_of(rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.generic]:
-    """The target (n,): class names as text, or numbers."""
-    from palmette.automl.modalities.tabular.draft import class_names
-
-    target = rows[blueprint.target]
-    return class_names(target).to_numpy(str) if blueprint.classes else target.to_numpy(float)
-
-
-def judge_of(blueprint: Blueprint, rows: pd.DataFrame) -> Judge:
-    """Who scores outputs for these rows."""
-    return Judge(
-        metric_of(blueprint.metric, blueprint.task),
-        truth_of(rows, blueprint),
-        classes=blueprint.classes,
-        positive=blueprint.positive,
-        restore=blueprint.restored,
-    )
-
-
-def expected_of(blueprint: Blueprint, folds: NDArray[np.int64]) -> Expected:
-    """What out-of-fold predictions must be of."""
-    return Expected(folds, blueprint.outputs, probabilities=bool(blueprint.classes))
 
 
 class Project:
@@ -123,13 +46,13 @@ class Project:
 
     def lay_out(self, material: Material, blueprint: Blueprint, place: str = "") -> None:
         """Writes the training rows, as files of the user look, and their folds into a folder of the project."""
-        from palmette.automl.modalities.tabular.folds import write_folds
-        from palmette.automl.modalities.tabular.rows import write_rows
+        import pandas as pd
 
-        folder = self.folder / place
+        folder, modality = self.folder / place, modality_of(blueprint)
         folder.mkdir(parents=True, exist_ok=True)
-        write_rows(material.train, blueprint, folder / f"train.{blueprint.source.format}")
-        write_folds(material.folds(blueprint), str(folder / "folds.csv"))
+        modality.write_rows(material.train, folder / f"train.{blueprint.source.format}")
+        folds = pd.DataFrame({"row": range(len(material.train)), "fold": modality.folds(material)})
+        folds.to_csv(folder / "folds.csv", index=False)
 
     def train(
         self,
@@ -152,34 +75,15 @@ class Project:
         """What the fitted model in the folder `model` says of rows, without their target; how it ended if it fails."""
         import pandas as pd
 
-        from palmette.automl.modalities.tabular.rows import write_rows
-
         scratch.mkdir(parents=True, exist_ok=True)
-        given, said = scratch / "asked", scratch / "said.csv"
-        write_rows(rows.drop(columns=blueprint.target, errors="ignore"), blueprint, given)
+        given, said, modality = scratch / "asked", scratch / "said.csv", modality_of(blueprint)
+        modality.write_rows(rows.drop(columns=blueprint.target, errors="ignore"), given)
         done = self.python(
             "predict.py", "--model", model, "--input", str(given), "--output", str(said), seconds=900
         )
         if not done.ok:
             return done
-        return read_predictions(pd.read_csv(said, dtype=str, keep_default_na=False), blueprint, len(rows))
-
-
-def read_predictions(table: pd.DataFrame, blueprint: Blueprint, count: int) -> Predictions:
-    """Predictions from what `predict.py` wrote.
-
-    Raises:
-        ValueError: they are not those of so many rows.
-    """
-    if len(table) != count:
-        raise ValueError(f"{len(table)} predictions for {count} rows")
-    if not blueprint.classes:
-        values = table["prediction"].to_numpy(float)
-        if not np.isfinite(values).all():
-            raise ValueError("a prediction is not a finite number")
-        return Predictions(values)
-    chances = table[[f"probability_{name}" for name in blueprint.classes]].to_numpy(float)
-    return Predictions(table["prediction"].to_numpy(str), chances, blueprint.classes)
+        return modality.predictions(pd.read_csv(said, dtype=str, keep_default_na=False), len(rows))
 
 
 class _Watch:

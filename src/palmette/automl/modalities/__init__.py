@@ -1,1 +1,26 @@
-"""A folder for each kind of data: how a project for it is written."""
+"""The modalities: each a folder with its blueprint, the templates of its project, and how candidates are judged."""
+
+from palmette.automl.modalities.modality import Modality, Outline
+from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.modalities.tabular.modality import Tabular
+
+__all__ = ["Blueprint", "Modality", "Outline", "draft", "modality_of"]
+
+MODALITIES: dict[str, type[Modality]] = {"tabular": Tabular}
+"""By the word that a blueprint has for it."""
+
+
+def modality_of(blueprint: Blueprint) -> Modality:
+    """The blueprint at work."""
+    return MODALITIES[blueprint.modality](blueprint)  # type: ignore[call-arg]  # a protocol says nothing of __init__
+
+
+def draft(outline: Outline) -> Blueprint:
+    """The blueprint that follows from an outline by rules.
+
+    Raises:
+        UserError: no column is left to learn from.
+    """
+    (modality,) = [one for one in MODALITIES.values() if outline.goal.task in one.TASKS]
+    made: Blueprint = modality.draft(outline)
+    return made

@@ -5,6 +5,17 @@ Nothing that training printed or wrote as a score counts here: everything is com
 
 from palmette.automl.selection.candidates import Candidate, Expected, Found, Trial, read_candidates
 from palmette.automl.selection.choice import Member, Selection, select
-from palmette.automl.selection.judge import Judge
+from palmette.automl.selection.judge import Judge, Scorer
 
-__all__ = ["Candidate", "Expected", "Found", "Judge", "Member", "Selection", "Trial", "read_candidates", "select"]
+__all__ = [
+    "Candidate",
+    "Expected",
+    "Found",
+    "Judge",
+    "Member",
+    "Scorer",
+    "Selection",
+    "Trial",
+    "read_candidates",
+    "select",
+]

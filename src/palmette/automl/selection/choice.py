@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.selection.candidates import Candidate
-from palmette.automl.selection.judge import Judge
+from palmette.automl.selection.judge import Scorer
 from palmette.documents import Model
 
 MOST_CANDIDATES = 12
@@ -58,7 +58,7 @@ class _Ranked(NamedTuple):
     worth: float
 
 
-def select(candidates: Sequence[Candidate], judge: Judge, allowed: Collection[str] = ()) -> Selection:
+def select(candidates: Sequence[Candidate], judge: Scorer, allowed: Collection[str] = ()) -> Selection:
     """The best single candidate or ensemble.
 
     `allowed` are the algorithms that may be delivered; where it is empty, or none of them finished, all are.
@@ -66,7 +66,7 @@ def select(candidates: Sequence[Candidate], judge: Judge, allowed: Collection[st
     eligible = [one for one in candidates if one.trial.algorithm in allowed] or list(candidates)
     ranked = sorted((_Ranked(one, judge.worth(one.outputs)) for one in eligible), key=lambda one: -one.worth)
     best = ranked[0]
-    picked, worth = _greedy(ranked[:MOST_CANDIDATES], judge)
+    picked, worth = _greedy(ranked[: MOST_CANDIDATES if judge.blends else 1], judge)
     if worth - best.worth <= LEAST_GAIN * abs(best.worth):
         picked = Counter({0: 1})
     total = picked.total()
@@ -84,7 +84,7 @@ def select(candidates: Sequence[Candidate], judge: Judge, allowed: Collection[st
     )
 
 
-def _greedy(ranked: Sequence[_Ranked], judge: Judge) -> tuple[Counter[int], float]:
+def _greedy(ranked: Sequence[_Ranked], judge: Scorer) -> tuple[Counter[int], float]:
     """How often each place was picked in the best ensemble on the way, and its worth."""
     picked, total = Counter({0: 1}), ranked[0].candidate.outputs
     found, worth, since = picked.copy(), ranked[0].worth, 0

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.measure import Interval, difference, interval
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
 from palmette.automl.selection.confusion import FORMULAS, MOVED
 from palmette.automl.selection.decision import Decision
+
+ROUNDS = 100
+"""Resamples of an interval: many candidates get one, and its ends need not be exact."""
 
 
 def _as_it_is(values: Floats) -> Floats:
     return values
 
 
+class Scorer(Protocol):
+    """What is asked about the outputs of candidates on the training rows, by whoever chooses one."""
+
+    metric: Metric
+    blends: bool
+    """Whether a mean of outputs is an output, so that several candidates may be delivered together."""
+
+    def worth(self, outputs: Floats) -> float:
+        """By what the best is chosen; greater is better."""
+
+    def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
+        """The decision to keep for these outputs; None where there is none to take."""
+
+    def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
+        """The metric's own value."""
+
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+        """How far that may be off by chance."""
+
+    def gain(self, outputs: Floats, other: Floats) -> Interval:
+        """By how much the first outputs are better than the others, each at its own decision; positive is better."""
+
+
 class Judge:
-    """Scores the outputs of models on the training rows."""
+    """Scores the outputs of models for a target on the training rows."""
+
+    blends = True
 
     def __init__(
         self,
@@ -59,3 +89,13 @@ class Judge:
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         """The metric's own value."""
         return score(self.metric, self.truth, self.predictions(outputs, class_weights), self.positive)
+
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+        """Of the score, by resampled rows."""
+        said = self.predictions(outputs, class_weights)
+        return interval(self.metric, self.truth, said, self.positive, rounds=ROUNDS)
+
+    def gain(self, outputs: Floats, other: Floats) -> Interval:
+        """By how much the first outputs are better than the others, each at its own decision."""
+        first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
+        return difference(self.metric, self.truth, first, second, self.positive, rounds=ROUNDS)

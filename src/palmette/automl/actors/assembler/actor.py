@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from palmette.automl.actors.assembler.failures import analysed
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode, TrackRun
 from palmette.automl.data import Dataset
-from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.modalities.tabular.writer import shared_files
+from palmette.automl.material import Material
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import Material, Project, expected_of
-from palmette.automl.selection import Found, read_candidates
+from palmette.automl.project import Project
+from palmette.automl.selection import Found
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Measurement, TextFile, Verdict, Violation
@@ -71,11 +71,11 @@ class Assembler(BaseActor):
 
     def check(self, input: AssemblerInput, output: Assembly, context: Context) -> Verdict:
         """Every track left candidates whose out-of-fold predictions the harness has verified."""
-        folds = Material.of(input.dataset, input.profile).folds(input.blueprint)
+        material, folder = Material.of(input.dataset, input.profile), self.store.folder(output.store)
         wrong: list[Violation] = []
         measured = []
         for run in output.tracks:
-            found = self._found(output.store, run.folder, input.blueprint, folds)
+            found = modality_of(input.blueprint).candidates(folder / run.folder, material)
             good = bool(found.candidates)
             detail = f"{len(found.candidates)} of {len(found.trials)} candidates verified, {run.seconds:.0f} s"
             measured.append(
@@ -95,10 +95,11 @@ class Assembler(BaseActor):
     ) -> Violation | None:
         """What goes wrong on a few rows; None if nothing does."""
         context.progress(f"{track}: on a sample")
-        sample = material.sample(blueprint, SAMPLE)
+        modality = modality_of(blueprint)
+        sample = modality.sample(material, SAMPLE)
         project.lay_out(sample, blueprint, "sample")
         done = project.train(track, blueprint, SAMPLE_SECONDS, "sample")
-        found = read_candidates(project.folder / "sample" / "tracks" / track, expected_of(blueprint, sample.folds(blueprint)))
+        found = modality.candidates(project.folder / "sample" / "tracks" / track, sample)
         if done.ok and found.candidates:
             return None
         return analysed(project.folder, track, done, found)
@@ -108,23 +109,21 @@ class Assembler(BaseActor):
     ) -> list[TrackRun]:
         total = sum(WEIGHTS.get(track, 1.0) for track in tracks)
         project.lay_out(material, input.blueprint)
-        folds, runs = material.folds(input.blueprint), []
+        modality, runs = modality_of(input.blueprint), []
         for track in tracks:
             share = input.settings.seconds * WEIGHTS.get(track, 1.0) / total
             started, out = time.monotonic(), f"tracks/{track}"
             seconds = max(1.0, share - START_SECONDS)
             done = project.train(track, input.blueprint, seconds, told=context.progress)
-            found = read_candidates(project.folder / out, expected_of(input.blueprint, folds))
+            found = modality.candidates(project.folder / out, material)
             runs.append(_told(track, out, time.monotonic() - started, done, found))
         return runs
-
-    def _found(self, store: str, folder: str, blueprint: Blueprint, folds: object) -> Found:
-        return read_candidates(self.store.folder(store) / folder, expected_of(blueprint, folds))  # type: ignore[arg-type]
 
 
 def _bound(input: AssemblerInput) -> tuple[TextFile, ...]:
     """All files of the project; where a path comes twice, the coder's stands."""
-    parts = [shared_files(input.blueprint), *(one.files for one in input.models), input.preprocessing.files]
+    shared = modality_of(input.blueprint).shared_files([one.track for one in input.models if not one.unavailable])
+    parts = [shared, *(one.files for one in input.models), input.preprocessing.files]
     files = {file.path: file for part in parts for file in part}
     return tuple(files[path] for path in sorted(files))
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Assembly, Choice, Comparison, Standing
 from palmette.automl.data import Dataset
-from palmette.automl.measure import difference, interval, skill
+from palmette.automl.material import Material
+from palmette.automl.measure import skill
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import Material, expected_of, judge_of
-from palmette.automl.selection import Candidate, Judge, Member, Selection, read_candidates, select
+from palmette.automl.selection import Candidate, Member, Scorer, Selection, select
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 
-BASELINES = ("dummy", "linear")
-"""Names of the candidates that every track is compared with."""
 SHOWN = 12
 """Of the best candidates, those that get an interval."""
-ROUNDS = 100
+
+
+USUAL = ("traditional", "baseline")
+"""Tracks of which only the algorithms of the blueprint may be delivered."""
 
 
 class ComparatorInput(Model):
@@ -35,6 +38,7 @@ class ComparatorInput(Model):
 
 class _Known(NamedTuple):
     track: str
+    """`baseline` for what every track has."""
     folder: Path
     candidate: Candidate
 
@@ -58,9 +62,12 @@ class Comparator(BaseActor):
         folder = self.store.folder(input.assembly.store)
         fitted = {one.candidate.name: one.folder for one in known}
         deposit(folder / "model", made.selection, fitted)
-        best = max(_of(known, BASELINES), key=lambda one: judge.worth(one.candidate.outputs), default=None)
+        prune(folder / "sample", [])
+        for run in input.assembly.tracks:
+            prune(folder / run.folder / "fold_models", [one.name for one in made.leaderboard])
+        best = _baseline(known, judge)
         if best is not None:
-            deposit(folder / "baseline", _alone(best.candidate, judge), fitted)
+            deposit(folder / "baseline", _alone(best, judge), fitted)
         return Attempt(made)
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
@@ -85,24 +92,25 @@ class Comparator(BaseActor):
     def implicated(self, violation: Violation, output: Comparison) -> str | None:
         return f"Choose again: {violation.message}" if violation.code == "score-differs" else None
 
-    def _known(self, input: ComparatorInput) -> tuple[list[_Known], Judge]:
+    def _known(self, input: ComparatorInput) -> tuple[list[_Known], Scorer]:
         material = Material.of(input.dataset, input.profile)
-        expected = expected_of(input.blueprint, material.folds(input.blueprint))
+        modality = modality_of(input.blueprint)
         folders = [(run.track, self.store.folder(input.assembly.store) / run.folder) for run in input.assembly.tracks]
         found: dict[str, _Known] = {}
         for track, folder in folders:
-            for candidate in read_candidates(folder, expected).candidates:
-                found.setdefault(candidate.name, _Known(track, folder, candidate))
-        return list(found.values()), judge_of(input.blueprint, material.train)
+            for candidate in modality.candidates(folder, material).candidates:
+                of = "baseline" if candidate.name in modality.BASELINES else track
+                found.setdefault(candidate.name, _Known(of, folder, candidate))
+        return list(found.values()), modality.judge(material)
 
 
 def _missing(name: str) -> Violation:
     return Violation(code="model-missing", message=f"The fitted models of {name!r} are not there.", subject=name)
 
 
-def compared(known: list[_Known], judge: Judge, input: ComparatorInput) -> Comparison:
+def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comparison:
     """The choice and the leaderboard."""
-    own = {*input.blueprint.algorithms, *(one.candidate.trial.algorithm for one in known if one.track != "traditional")}
+    own = {*input.blueprint.algorithms, *(one.candidate.trial.algorithm for one in known if one.track not in USUAL)}
     candidates = [one.candidate for one in known]
     allowed = [one for one in candidates if one.trial.algorithm in own and one.name != "dummy"] or candidates
     chosen = select(allowed, judge)
@@ -110,35 +118,31 @@ def compared(known: list[_Known], judge: Judge, input: ComparatorInput) -> Compa
         (best,) = [one for one in candidates if one.name == chosen.best_single]
         chosen = _alone(best, judge)
     outputs = chosen.outputs(candidates)
-    baseline = max(_of(known, BASELINES), key=lambda one: judge.worth(one.candidate.outputs), default=None)
-    better, reason = _beats(judge, chosen, outputs, baseline.candidate if baseline else None)
+    better, reason = _beats(judge, chosen, outputs, _baseline(known, judge))
     board = _leaderboard(known, judge, chosen, outputs)
     return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason)
 
 
-def _beats(judge: Judge, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:
+def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:
     names = ", ".join(f"{member.weight:.0%} {member.name}" for member in chosen.members)
     said = f"{chosen.metric} {chosen.score:.4f} out of fold by {names}"
     if baseline is None:
         return True, f"{said}; no baseline finished."
-    weights = judge.class_weights(baseline.outputs)
-    first, second = judge.predictions(outputs, chosen.class_weights), judge.predictions(baseline.outputs, weights)
-    gain = difference(judge.metric, judge.truth, first, second, judge.positive, rounds=ROUNDS)
-    other = judge.score(baseline.outputs, weights)
-    if gain.low > 0:
+    other = judge.score(baseline.outputs, judge.class_weights(baseline.outputs))
+    if judge.gain(outputs, baseline.outputs).low > 0:
         return True, f"{said}; the best baseline, {baseline.name}, has {other:.4f}."
     return False, f"{said}; that is not better than the baseline {baseline.name} ({other:.4f}) by more than noise."
 
 
-def _leaderboard(known: list[_Known], judge: Judge, chosen: Selection, outputs: Floats) -> tuple[Standing, ...]:
+def _leaderboard(known: list[_Known], judge: Scorer, chosen: Selection, outputs: Floats) -> tuple[Standing, ...]:
     ranked = sorted(known, key=lambda one: -judge.worth(one.candidate.outputs))
-    shown = [*ranked[:SHOWN], *(one for one in ranked[SHOWN:] if one.candidate.name in BASELINES)]
+    shown = [*ranked[:SHOWN], *(one for one in ranked[SHOWN:] if one.track == "baseline")]
     dummy = next((judge.score(one.candidate.outputs) for one in known if one.candidate.name == "dummy"), None)
     members = {member.name for member in chosen.members}
     alone = len(members) == 1
     lines = [
         _standing(
-            judge, one.candidate.name, _track(one), one.candidate.trial.algorithm, one.candidate.outputs,
+            judge, one.candidate.name, one.track, one.candidate.trial.algorithm, one.candidate.outputs,
             judge.class_weights(one.candidate.outputs), dummy, one.candidate.trial.seconds,
         ).model_copy(update={"chosen": alone and one.candidate.name in members})
         for one in shown
@@ -152,7 +156,7 @@ def _leaderboard(known: list[_Known], judge: Judge, chosen: Selection, outputs: 
 
 
 def _standing(  # noqa: PLR0913 - a line has so many columns
-    judge: Judge,
+    judge: Scorer,
     name: str,
     track: str,
     algorithm: str,
@@ -162,7 +166,7 @@ def _standing(  # noqa: PLR0913 - a line has so many columns
     seconds: float,
 ) -> Standing:
     score = judge.score(outputs, weights)
-    range = interval(judge.metric, judge.truth, judge.predictions(outputs, weights), judge.positive, rounds=ROUNDS)
+    range = judge.interval(outputs, weights)
     return Standing(
         name=name,
         track=track,
@@ -175,15 +179,13 @@ def _standing(  # noqa: PLR0913 - a line has so many columns
     )
 
 
-def _track(one: _Known) -> str:
-    return "baseline" if one.candidate.name in BASELINES else one.track
+def _baseline(known: list[_Known], judge: Scorer) -> Candidate | None:
+    """The best of the baselines."""
+    found = [one.candidate for one in known if one.track == "baseline"]
+    return max(found, key=lambda one: judge.worth(one.outputs), default=None)
 
 
-def _of(known: list[_Known], names: tuple[str, ...]) -> list[_Known]:
-    return [one for one in known if one.candidate.name in names]
-
-
-def _alone(candidate: Candidate, judge: Judge) -> Selection:
+def _alone(candidate: Candidate, judge: Scorer) -> Selection:
     """A candidate by itself, at its own decision."""
     weights = judge.class_weights(candidate.outputs)
     score = judge.score(candidate.outputs, weights)
@@ -206,5 +208,13 @@ def deposit(folder: Path, chosen: Selection, fitted: dict[str, Path]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "fold_models").mkdir(parents=True)
     for member in chosen.members:
-        shutil.copytree(fitted[member.name] / "fold_models" / member.name, folder / "fold_models" / member.name)
+        source = fitted[member.name] / "fold_models" / member.name
+        shutil.copytree(source, folder / "fold_models" / member.name, copy_function=os.link)
     (folder / "members.json").write_text(chosen.model_dump_json(indent=1), encoding="utf-8")
+
+
+def prune(folder: Path, kept: Sequence[str]) -> None:
+    """Removes what nobody needs any more: fitted models take hundreds of megabytes."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name not in kept:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palmette.automl.actors.guideline_writer.offline import GuidelineInput, blueprint_of
-from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import Agent, Answer, Section
 
@@ -25,7 +25,7 @@ class GuidelineWriter(Agent):
 
     def offline(self, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
         made = blueprint_of(input)
-        context.progress(f"{len(made.columns)} columns, {', '.join(made.algorithms)}, {made.folds.count} folds")
+        context.progress(f"{len(made.columns)} columns, {', '.join(made.algorithms)}")
         return Attempt(made)
 
     def brief(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
@@ -37,10 +37,9 @@ class GuidelineWriter(Agent):
     def check(self, input: GuidelineInput, output: Blueprint, context: Context) -> Verdict:
         """Metric, target, rows and what is left out are the harness's; nothing that leaks is used."""
         due = blueprint_of(input)
-        fixed = ("task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source")
         wrong = [
             Violation(code="blueprint-differs", message=f"The blueprint's {name} is not what was fixed.", subject=name)
-            for name in fixed
+            for name in modality_of(due).FIXED
             if getattr(output, name) != getattr(due, name)
         ]
         allowed = {column.name for column in due.columns}

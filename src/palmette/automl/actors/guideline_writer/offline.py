@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from palmette.automl.artefacts import Choice, DataPlan, Plans, Proposal, Settings
-from palmette.automl.data import Column, Dataset
-from palmette.automl.data.cut import cut_for
-from palmette.automl.goal import goal_of
-from palmette.automl.modalities.tabular import ALGORITHMS, Algorithm, Blueprint, ColumnPlan, Dropped, Folds, Source
-from palmette.automl.modalities.tabular.draft import Goal, draft
+from palmette.automl.data import Dataset
+from palmette.automl.material import Material
+from palmette.automl.modalities import Blueprint, Outline, draft
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
 from palmette.documents import Model
-
-FORMATS: dict[str, Literal["parquet", "excel"]] = {"parquet": "parquet", "excel": "excel"}
-"""Of files whose rows the project reads as they are; all others become CSV."""
 
 
 class GuidelineInput(Model):
@@ -52,27 +45,17 @@ def blueprint_of(input: GuidelineInput) -> Blueprint:
     Raises:
         UserError: no column is left to learn from.
     """
-    from palmette.automl.data.load import reload
-
-    goal, profile = goal_of(input.requirements, input.profile), input.profile
-    assert goal.task != "clustering"
-    loaded = reload(input.dataset)
-    rows = loaded.table.iloc[cut_for(loaded, profile.aim).train]
-    left_out = _left_out(input)
-    columns = [column for column in input.dataset.columns if column.name not in left_out]
-    drawn = draft(
-        Goal(goal.task, goal.target, goal.metric, goal.positive), columns, rows, _algorithms(input), input.settings.seed
-    )
-    known = {column.name: column for column in input.dataset.columns}
-    told = {one.column: one.reason for one in input.data_plan.treatments} if input.data_plan else {}
-    return drawn.model_copy(
-        update={
-            "title": _title(input, goal.task),
-            "columns": tuple(_as_in_file(one, known[one.name], told.get(one.name, "")) for one in drawn.columns),
-            "dropped": (*drawn.dropped, *(Dropped(name=name, reason=why) for name, why in left_out.items())),
-            "folds": _folds(drawn.folds, profile),
-            "source": _source(input.dataset, goal.target),
-        }
+    return draft(
+        Outline(
+            requirements=input.requirements,
+            dataset=input.dataset,
+            profile=input.profile,
+            rows=Material.of(input.dataset, input.profile).train,
+            left_out=_left_out(input),
+            reasons={one.column: one.reason for one in input.data_plan.treatments} if input.data_plan else {},
+            algorithms=input.algorithms,
+            seed=input.settings.seed,
+        )
     )
 
 
@@ -89,39 +72,3 @@ def _left_out(input: GuidelineInput) -> dict[str, str]:
     if input.dataset.key and input.dataset.key != input.profile.aim.target:
         found.setdefault(input.dataset.key, "it only says which row an answer is for")
     return {name: why for name, why in found.items() if input.dataset.column(name) and name != input.profile.aim.target}
-
-
-def _algorithms(input: GuidelineInput) -> tuple[Algorithm, ...]:
-    """Those that were chosen and are known here, in their order; all where there are none."""
-    return tuple(one for name in input.algorithms for one in ALGORITHMS if one == name) or ALGORITHMS
-
-
-def _as_in_file(plan: ColumnPlan, column: Column, reason: str) -> ColumnPlan:
-    source = column.source if column.source != column.name else ""
-    treatment = f"{plan.treatment}; {reason}" if reason and plan.treatment else reason or plan.treatment
-    return plan.model_copy(update={"source": source, "reading": column.reading, "treatment": treatment})
-
-
-def _folds(folds: Folds, profile: Profile) -> Folds:
-    """Divided as the hold-out was cut: by entity, by time, or by chance."""
-    if profile.aim.time:
-        return folds.model_copy(update={"kind": "time", "by": profile.aim.time})
-    if profile.aim.group:
-        return folds.model_copy(update={"kind": "grouped", "by": profile.aim.group})
-    return folds
-
-
-def _source(dataset: Dataset, target: str) -> Source:
-    """How the project reads files like the ones that were given."""
-    file, column = dataset.files[0], dataset.column(target)
-    assert column is not None
-    source = Source(target=column.source if column.source != column.name else "", target_reading=column.reading)
-    dialect = file.dialect
-    if dialect is not None and dialect.header and dialect.quote and not dialect.skipped and not dialect.escape:
-        return source.model_copy(update={"dialect": dialect})
-    return source if file.compression else source.model_copy(update={"format": FORMATS.get(file.format, "csv")})
-
-
-def _title(input: GuidelineInput, task: str) -> str:
-    name = input.profile.aim.target
-    return f"{name} ({task})"

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import statistics
 
-import numpy as np
-
 from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import Service, rows_of_requests
-from palmette.automl.measure import Predictions, interval, metric_of, score
-from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.material import Material
+from palmette.automl.measure import METRICS
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import Material, Project, truth_of
+from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
-SIDE = {
-    "classification": ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss"),
-    "regression": ("rmse", "mae", "r2"),
-}
-"""Metrics that are told beside that of the run."""
 ASKED = 20
 """Requests of one row, of whose times the median counts."""
 
@@ -59,12 +53,9 @@ class ImplementationVerifier(BaseActor):
         material = Material.of(input.dataset, input.profile)
         project = Project(self.store.folder(input.assembly.store), self.sandbox)
         context.progress(f"{len(material.holdout)} rows that no training saw")
-        made = project.predict(material.holdout, input.blueprint, context.workspace / "model")
-        if isinstance(made, ExecutionResult):
-            return Attempt(None, violations=(_failed(made),))
-        base = project.predict(material.holdout, input.blueprint, context.workspace / "baseline", model="baseline")
-        baseline = None if isinstance(base, ExecutionResult) else base
-        scores = tuple(_scores(input, made, baseline, material))
+        scores = self._scores(project, material, input, context)
+        if isinstance(scores, ExecutionResult):
+            return Attempt(None, violations=(_failed(scores),))
         measured = Measured(
             scores={one.metric: one for one in scores},
             training_seconds=sum(run.seconds for run in input.assembly.tracks),
@@ -89,7 +80,7 @@ class ImplementationVerifier(BaseActor):
         """Nothing is hidden: every constraint has its number; one that a revised plan could keep goes back, once."""
         measured = [
             Measurement(
-                name=f"{one.metric} on the hold-out",
+                name=f"{one.metric} {'on the hold-out' if output.rows else 'out of fold'}",
                 status="passed" if input.comparison.better else "warning",
                 detail=f"{one.value:.4f} (95 % interval {one.low:.4f} to {one.high:.4f})" + _beside(one),
             )
@@ -110,11 +101,24 @@ class ImplementationVerifier(BaseActor):
         return Verdict.of(wrong, measured)
 
 
+    def _scores(
+        self, project: Project, material: Material, input: ImplementationInput, context: Context
+    ) -> tuple[Score, ...] | ExecutionResult:
+        """On the hold-out; out of fold where there is none."""
+        if material.holdout.empty:
+            return (_out_of_fold(input),)
+        made = project.predict(material.holdout, input.blueprint, context.workspace / "model")
+        if isinstance(made, ExecutionResult):
+            return made
+        base = project.predict(material.holdout, input.blueprint, context.workspace / "baseline", model="baseline")
+        baseline = None if isinstance(base, ExecutionResult) else base
+        return tuple(modality_of(input.blueprint).scores(material, made, baseline))
+
     def _milliseconds(self, project: Project, material: Material, input: ImplementationInput) -> float | None:
         """The median time of a request for one row, where a constraint is about it."""
         if all(one.quantity != "prediction time" for one in input.requirements.problem.constraints):
             return None
-        rows = material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED].drop(columns=input.blueprint.target)
+        rows = material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED]
         kinds = {column.name: column.kind for column in input.blueprint.columns}
         asked = rows_of_requests(rows, kinds)
         with Service(self.sandbox, project.folder) as service:
@@ -139,23 +143,13 @@ def _failed(done: ExecutionResult) -> Violation:
     return Violation(code=code, message=f"Prediction of the hold-out fails: {last}", evidence=done.stderr[-4000:])
 
 
-def _scores(
-    input: ImplementationInput, made: Predictions, baseline: Predictions | None, material: Material
-) -> list[Score]:
-    blueprint = input.blueprint
-    truth = truth_of(material.holdout, blueprint)
-    found = []
-    for name in dict.fromkeys((blueprint.metric, *SIDE[blueprint.task])):
-        metric = metric_of(name, blueprint.task)
-        try:
-            value = score(metric, truth, made, blueprint.positive)
-            range = interval(metric, truth, made, blueprint.positive)
-        except ValueError:  # a class that the hold-out does not have
-            continue
-        other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
-        if np.isfinite(value):
-            found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
-    return found
+def _out_of_fold(input: ImplementationInput) -> Score:
+    board, metric = input.comparison.leaderboard, METRICS[input.comparison.selection.metric]
+    (chosen,) = [one for one in board if one.chosen]
+    others = sorted((one.score for one in board if one.track == "baseline"), reverse=metric.greater_is_better)
+    return Score(
+        metric=metric.name, value=chosen.score, low=chosen.low, high=chosen.high, baseline=next(iter(others), None)
+    )
 
 
 def _megabytes(project: Project) -> float:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
+from palmette.automl import briefs
 from palmette.automl.artefacts import Code, Track, TrackCode
-from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.modalities.tabular.tracks import available
-from palmette.automl.modalities.tabular.writer import track_files
+from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.reach import objections
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, TextFile, Verdict, Violation
+from palmette.engine import Attempt, Context, Measurement, TextFile, Verdict, Violation
+from palmette.llm import NEEDED, Agent, Answer, Python, Section, section
+from palmette.llm.brief import fenced
+
+OWN = ("contract-misused", "no-candidate", "module-missing", "names-missing", "reaches-outside", "syntax")
+"""Codes that it answers for, where the subject is one of its files, or its track."""
 
 
 class ModelingInput(Model):
@@ -18,47 +24,119 @@ class ModelingInput(Model):
     preprocessing: Code
 
 
-class ModelingCoder(BaseActor):
-    """Writes models/<track>.py and what it needs."""
+class ModelsAnswer(Answer):
+    models: Python
+    """The whole file of the track."""
+
+
+class ModelingCoder(Agent):
+    """Writes models/<track>.py; what that may build on is the project's own."""
 
     name = "modeling_coder"
     description = "Writes the models of a track as code that takes the features of the contract."
     produces = "models"
     Input = ModelingInput
     Output = TrackCode
+    Answer = ModelsAnswer
     has_criterion = True
 
-    def run(self, input: ModelingInput, context: Context) -> Attempt[TrackCode]:
-        reason = available(input.track)
+    def offline(self, input: ModelingInput, context: Context) -> Attempt[TrackCode]:
+        modality = modality_of(input.blueprint)
+        reason = modality.unavailable(input.track)
         if reason:
             return Attempt(TrackCode(track=input.track, files=(), unavailable=reason))
-        return Attempt(TrackCode(track=input.track, files=track_files(input.blueprint, input.track)))
+        return Attempt(TrackCode(track=input.track, files=modality.track_files(input.track)))
+
+    def is_settled(self, input: ModelingInput) -> bool:
+        """A track that cannot be had here."""
+        return bool(modality_of(input.blueprint).unavailable(input.track))
+
+    def brief(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
+        modality = modality_of(input.blueprint)
+        own = {file.path: file for file in modality.track_files(input.track)}
+        written = own.pop(module_of(input.track))
+        shared = [file for file in modality.shared_files((input.track,)) if file.path.startswith("models/")]
+        protocol = [file.text for file in shared if file.path == "models/__init__.py"]
+        library = [file for file in shared if file.path != "models/__init__.py"]
+        return (
+            section("track", input.track, rank=NEEDED),
+            briefs.part(input.blueprint, "model"),
+            briefs.part(input.blueprint, "train"),
+            briefs.part(input.blueprint, "eval"),
+            section("contract", briefs.contract(input.preprocessing.files), rank=NEEDED, language="json"),
+            section("protocol", *protocol, rank=NEEDED, language="python"),
+            section("library", *briefs.quoted([*library, *own.values()]), rank=2),
+            section("draft", written.text, rank=NEEDED, language="python"),
+        )
+
+    def read(self, answer: ModelsAnswer, input: ModelingInput, context: Context) -> Attempt[TrackCode]:
+        own, text = modality_of(input.blueprint).track_files(input.track), f"{answer.models.rstrip()}\n"
+        written = module_of(input.track)
+        files = tuple(file.model_copy(update={"text": text}) if file.path == written else file for file in own)
+        return Attempt(TrackCode(track=input.track, files=files), answer.reason, answer.fix)
+
+    def recalled(self, output: TrackCode) -> str:
+        """What it has written itself."""
+        written = module_of(output.track)
+        return "\n\n".join(fenced(file.text, "python") for file in output.files if file.path == written)
 
     def check(self, input: ModelingInput, output: TrackCode, context: Context) -> Verdict:
-        """The track's module is there, and everything is Python."""
+        """The track's module is there, has what training asks it for, and reaches nothing outside."""
         if output.unavailable:
             skipped = Measurement(name=f"{output.track} models", status="skipped", detail=output.unavailable)
             return Verdict(ok=True, measurements=(skipped,))
-        wrong = [found for file in output.files for found in syntax_errors(file)]
-        if f"models/{output.track}.py" not in {file.path for file in output.files}:
-            message = f"There is no models/{output.track}.py."
-            wrong.append(Violation(code="module-missing", message=message, subject=output.track))
+        own = modality_of(input.blueprint).track_files(input.track)
+        wrong = [found for file in output.files for found in briefs.syntax_errors(file)]
+        wrong += [] if wrong else [*_missing(output, own), *objections(output.files, own)]
         detail = f"{len(output.files)} files"
         measured = Measurement(name=f"{output.track} models", status="failed" if wrong else "passed", detail=detail)
         return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: TrackCode) -> str | None:
         """To blame where a model takes the features for something else than was agreed."""
-        if violation.code not in ("contract-misused", "no-candidate"):
+        subjects = {"", output.track, *(file.path for file in output.files)}
+        if violation.code not in OWN or violation.subject not in subjects:
             return None
         return f"The models of {output.track} do not keep the contract: {violation.message}"
 
 
-def syntax_errors(file: TextFile) -> list[Violation]:
-    """What keeps a file from being Python, if it is meant to be."""
-    try:
-        ast.parse(file.text if file.path.endswith(".py") else "")
-    except SyntaxError as error:
-        message = f"{file.path} line {error.lineno}: {error.msg}."
-        return [Violation(code="syntax", message=message, subject=file.path)]
-    return []
+def module_of(track: Track) -> str:
+    """Path of the file that a track is found in."""
+    return f"models/{track}.py"
+
+
+def _missing(output: TrackCode, own: Iterable[TextFile]) -> list[Violation]:
+    """What the module of the track lacks of what the rules' own exports."""
+    path = module_of(output.track)
+    texts = {file.path: file.text for file in output.files}
+    if path not in texts:
+        return [Violation(code="module-missing", message=f"There is no {path}.", subject=output.track)]
+    wanted = next((_exported(file.text) for file in own if file.path == path), frozenset[str]())
+    lacking = sorted(wanted - _bound(texts[path]))
+    message = f"{path} does not have {', '.join(lacking)}."
+    return [Violation(code="names-missing", message=message, subject=path)] if lacking else []
+
+
+def _exported(text: str) -> frozenset[str]:
+    """The names in `__all__`."""
+    found = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets)
+    ]
+    return frozenset(name for names in found for name in names)
+
+
+def _bound(text: str) -> frozenset[str]:
+    """Names that the module itself binds: by assignment, definition or import."""
+    names: set[str] = set()
+    for node in ast.parse(text).body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=found) | ast.ImportFrom(names=found):
+                names |= {one.asname or one.name.partition(".")[0] for one in found}
+            case _:
+                stored = [one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+                names |= {one.id for one in stored}
+    return frozenset(names)

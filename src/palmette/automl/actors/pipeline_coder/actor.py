@@ -5,9 +5,7 @@ from __future__ import annotations
 from palmette.automl.actors.assembler.actor import Assembler, AssemblerInput
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode
 from palmette.automl.data import Dataset
-from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.modalities.tabular.tracks import available
-from palmette.automl.modalities.tabular.writer import preparation_files, track_files
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
 from palmette.automl.store import Store
 from palmette.documents import Model
@@ -50,17 +48,17 @@ class PipelineCoder(BaseActor):
 
 
 def _whole(input: PipelineInput) -> AssemblerInput:
-    blueprint = input.blueprint
-    reasons = {track: available(track) for track in input.tracks}
+    modality = modality_of(input.blueprint)
+    reasons = {track: modality.unavailable(track) for track in input.tracks}
     models = tuple(
-        TrackCode(track=track, files=() if reason else track_files(blueprint, track), unavailable=reason)
+        TrackCode(track=track, files=() if reason else modality.track_files(track), unavailable=reason)
         for track, reason in reasons.items()
     )
     return AssemblerInput(
         dataset=input.dataset,
         profile=input.profile,
-        blueprint=blueprint,
-        preprocessing=Code(files=preparation_files(blueprint)),
+        blueprint=input.blueprint,
+        preprocessing=Code(files=modality.preparation_files()),
         models=models,
         settings=input.settings,
         sampled=False,

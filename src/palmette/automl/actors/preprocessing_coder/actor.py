@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from palmette.automl.actors.modeling_coder.actor import syntax_errors
+from pathlib import Path
+
+from palmette.automl import briefs
 from palmette.automl.artefacts import Code
 from palmette.automl.data import Dataset
-from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.modalities.tabular.writer import preparation_files
+from palmette.automl.material import Material
+from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import Material, Project
+from palmette.automl.project import Project
+from palmette.automl.reach import objections
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
+from palmette.llm.brief import fenced
 from palmette.sandbox import Sandbox, told_from
 
+WRITTEN = "preprocess.py"
+"""What is written; the contract and its checks follow from the blueprint."""
 SAMPLE = 300
 """Rows that the code is tried on."""
-PROBE = """\
-import contract, preprocess, target
-rows = preprocess.read("rows")
-contract.check_rows(rows)
-features = preprocess.features(rows)
-contract.check_features(features)
-target.learnt(rows[preprocess.TARGET])
-print(len(features))
-"""
+SHOWN = 6
+"""Training rows that a writer is shown, as they stand in the file."""
+SHOWN_SIGNS = 3000
+OWN = ("contract-unfulfilled", "reaches-outside", "syntax")
+"""Codes that it answers for, where the subject is its file."""
 
 
 class PreprocessingInput(Model):
@@ -34,7 +37,12 @@ class PreprocessingInput(Model):
     """False: the code is only parsed."""
 
 
-class PreprocessingCoder(BaseActor):
+class PreprocessAnswer(Answer):
+    preprocess: Python
+    """The whole file preprocess.py."""
+
+
+class PreprocessingCoder(Agent):
     """Writes preprocess.py, target.py and the contract; what they make of real rows must obey it."""
 
     name = "preprocessing_coder"
@@ -42,37 +50,69 @@ class PreprocessingCoder(BaseActor):
     produces = "preprocessing"
     Input = PreprocessingInput
     Output = Code
+    Answer = PreprocessAnswer
     has_criterion = True
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, models: Models = OFFLINE) -> None:
+        super().__init__(models)
         self.sandbox = sandbox
 
-    def run(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
-        return Attempt(Code(files=preparation_files(input.blueprint)))
+    def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
+        return Attempt(Code(files=modality_of(input.blueprint).preparation_files()))
+
+    def brief(self, input: PreprocessingInput, context: Context) -> tuple[Section, ...]:
+        modality = modality_of(input.blueprint)
+        own = {file.path: file.text for file in modality.preparation_files()}
+        sample = modality.sample(Material.of(input.dataset, input.profile), SHOWN)
+        modality.write_rows(sample.train.head(SHOWN), rows := context.workspace / "shown")
+        return (
+            briefs.part(input.blueprint, "prep"),
+            section("contract", own["contract.json"], rank=NEEDED, language="json"),
+            section("checks", own["contract.py"], rank=1, language="python"),
+            section("rows", _seen(rows), rank=1),
+            section("draft", own[WRITTEN], rank=NEEDED, language="python"),
+        )
+
+    def read(self, answer: PreprocessAnswer, input: PreprocessingInput, context: Context) -> Attempt[Code]:
+        own = modality_of(input.blueprint).preparation_files()
+        text = f"{answer.preprocess.rstrip()}\n"
+        files = tuple(file.model_copy(update={"text": text}) if file.path == WRITTEN else file for file in own)
+        return Attempt(Code(files=files), answer.reason, answer.fix)
+
+    def recalled(self, output: Code) -> str:
+        """What it has written itself."""
+        return "\n\n".join(fenced(file.text, "python") for file in output.files if file.path == WRITTEN)
 
     def check(self, input: PreprocessingInput, output: Code, context: Context) -> Verdict:
         """On a sample of training rows: reading, features and target keep the contract, for every row."""
-        if not input.executed:
-            return Verdict.of([found for file in output.files for found in syntax_errors(file)])
-        from palmette.automl.modalities.tabular.rows import write_rows
-
-        sample = Material.of(input.dataset, input.profile).sample(input.blueprint, SAMPLE)
+        modality = modality_of(input.blueprint)
+        wrong = [found for file in output.files for found in briefs.syntax_errors(file)]
+        wrong += objections(output.files, modality.preparation_files())
+        if wrong or not input.executed:
+            return Verdict.of(wrong)
+        sample = modality.sample(Material.of(input.dataset, input.profile), SAMPLE)
         project = Project(context.workspace / "project", self.sandbox)
         project.write(output.files)
-        write_rows(sample.train, input.blueprint, project.folder / "rows")
-        done = project.python("-c", PROBE, seconds=120)
-        ok = done.ok and done.stdout.strip() == str(len(sample.train))
+        modality.write_rows(sample.train, project.folder / "rows")
+        done = project.python("-c", modality.PROBE, seconds=120)
+        ok = done.ok and done.stdout.split()[-1:] == [str(len(sample.train))]
         detail = f"{len(sample.train)} rows read, made into features, held to the contract"
         measured = Measurement(name="preprocessing", status="passed" if ok else "failed", detail=detail)
         if ok:
             return Verdict(ok=True, measurements=(measured,))
         trace = told_from(project.folder, done.stderr) or done.note
-        message = trace.strip().splitlines()[-1] if trace.strip() else f"The code ended {done.ended}."
-        wrong = Violation(code="contract-unfulfilled", message=message, evidence=trace, subject="preprocess.py")
-        return Verdict.of([wrong], [measured])
+        last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"The code ended {done.ended}.")
+        wrong = [Violation(code="contract-unfulfilled", message=last.strip(), evidence=trace, subject=WRITTEN)]
+        return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: Code) -> str | None:
         """To blame where features are not what was agreed."""
-        if violation.code != "contract-unfulfilled":
+        if violation.code not in OWN or violation.subject not in (WRITTEN, ""):
             return None
         return f"Preprocessing does not fulfil the contract: {violation.message}"
+
+
+def _seen(rows: Path) -> str:
+    """The beginning of a file of text; nothing of another one."""
+    start = rows.read_bytes()[:SHOWN_SIGNS]
+    return "" if b"\0" in start else start.decode("utf-8", "replace")

@@ -73,18 +73,32 @@ class Source(Model):
     target_reading: Reading = Reading(form="native")
 
 
-class Blueprint(Model):
-    """A project for tabular classification or regression."""
+class TableBlueprint(Model):
+    """What projects on tables share."""
 
     title: str
-    """What it predicts, for headings."""
-    task: Literal["classification", "regression"]
-    target: str
-    metric: str
+    """What it is about, for headings."""
+    target: str = ""
+    """The column that is learnt; empty where there is none."""
     rows: int = Field(ge=1)
     """Training rows: starting points and limits depend on it."""
     columns: tuple[ColumnPlan, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
+    source: Source = Source()
+    threads: int = Field(default=2, ge=1)
+    """Of one fit; fits run one after the other."""
+    trials: int = Field(default=200, ge=0)
+    """Settings that are tried beyond the starting points, if the time allows."""
+    seed: int = 0
+
+
+class Blueprint(TableBlueprint):
+    """A project for tabular classification or regression."""
+
+    modality: Literal["tabular"] = "tabular"
+    task: Literal["classification", "regression"]
+    target: str
+    metric: str
     classes: tuple[str, ...] = ()
     """In the order of the probabilities, as text; whole numbers without a fraction: 1, not 1.0."""
     positive: str | None = None
@@ -96,12 +110,6 @@ class Blueprint(Model):
     algorithms: tuple[Algorithm, ...] = Field(default=ALGORITHMS, min_length=1)
     """Those that the project may use, and that are installed where it runs."""
     folds: Folds = Folds()
-    source: Source = Source()
-    threads: int = Field(default=2, ge=1)
-    """Of one fit; fits run one after the other."""
-    trials: int = Field(default=200, ge=0)
-    """Settings that are tried beyond the starting points, if the time allows."""
-    seed: int = 0
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

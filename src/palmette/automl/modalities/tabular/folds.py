@@ -36,8 +36,3 @@ def folds_of(rows: pd.DataFrame, blueprint: Blueprint, groups: Numbers | None = 
     for number, (_, valid) in enumerate(parts):
         folds[valid] = number
     return folds
-
-
-def write_folds(folds: Numbers, path: str) -> None:
-    """The file that `train.py --folds` reads."""
-    pd.DataFrame({"row": range(len(folds)), "fold": folds}).to_csv(path, index=False)

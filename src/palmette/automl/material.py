@@ -1,0 +1,55 @@
+"""The rows of a run, cut again from the data whenever they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.data import Dataset
+from palmette.automl.profile import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Material:
+    """The rows of a run, in the trusted process; `holdout` never leaves it with its target."""
+
+    train: pd.DataFrame
+    holdout: pd.DataFrame
+    groups: NDArray[np.int64] | None
+    """(n,): equal for training rows that stay together."""
+
+    @classmethod
+    def of(cls, dataset: Dataset, profile: Profile) -> Material:
+        """The rows, from the files as they are now.
+
+        Raises:
+            UserError: a file has changed since the run began.
+        """
+        from palmette.automl.data.cut import cut_for
+        from palmette.automl.data.load import reload
+
+        loaded = reload(dataset)
+        split = cut_for(loaded, profile.aim)
+        train, holdout = (loaded.table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
+        return cls(train, holdout, split.groups)
+
+    def sample(self, most: int, seed: int, classes: NDArray[np.generic] | None = None, least: int = 2) -> Material:
+        """A part of the training rows, without a hold-out; of each of `classes` (n,), `least` rows come first."""
+        if len(self.train) <= most:
+            return self
+        order = np.random.default_rng(seed).permutation(len(self.train))
+        if classes is not None:
+            rank = np.zeros(len(order), dtype=int)
+            for name in np.unique(classes):
+                here = classes[order] == name
+                rank[here] = np.arange(int(here.sum()))
+            order = order[np.argsort(rank >= least, kind="stable")]
+        rows = np.sort(order[:most])
+        groups = None if self.groups is None else self.groups[rows]
+        return Material(self.train.iloc[rows].reset_index(drop=True), self.holdout.iloc[:0], groups)

@@ -1,0 +1,103 @@
+"""What actors need of a modality: how its blueprint is drawn, its project written, and what that leaves read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import Score, Track
+from palmette.automl.data import Dataset
+from palmette.automl.goal import Goal, goal_of
+from palmette.automl.material import Material
+from palmette.automl.measure import Predictions
+from palmette.automl.profile import Profile
+from palmette.automl.requirements import Requirements
+from palmette.automl.selection import Found, Scorer
+from palmette.engine import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a blueprint is drawn from."""
+
+    requirements: Requirements
+    dataset: Dataset
+    profile: Profile
+    rows: pd.DataFrame
+    """To learn from."""
+    left_out: Mapping[str, str]
+    """By column that no model is given: why."""
+    reasons: Mapping[str, str]
+    """By column that is used: why it is treated as it is, where that was said."""
+    algorithms: Sequence[str]
+    """Those that are wanted, in order; empty for all."""
+    seed: int
+
+    @property
+    def goal(self) -> Goal:
+        return goal_of(self.requirements, self.profile)
+
+
+class Modality(Protocol):
+    """A blueprint at work. Frames hold rows as loaded, with the target where it is known."""
+
+    TASKS: ClassVar[frozenset[str]]
+    BASELINES: ClassVar[tuple[str, ...]]
+    """Names of the candidates that every track is compared with; the first is the dummy."""
+    PROBE: ClassVar[str]
+    """A program that holds what the preparation makes of the file `rows` to the contract, and prints their number."""
+    FIXED: ClassVar[tuple[str, ...]]
+    """Fields of the blueprint that nobody who writes one may choose."""
+
+    @staticmethod
+    def draft(outline: Outline) -> Any:
+        """The blueprint that follows from an outline by rules.
+
+        Raises:
+            UserError: no column is left to learn from.
+        """
+
+    def preparation_files(self) -> tuple[TextFile, ...]:
+        """The project's files about rows and features."""
+
+    def unavailable(self, track: Track) -> str:
+        """Why there are no models of a track here, and what would help; empty where there are."""
+
+    def track_files(self, track: Track) -> tuple[TextFile, ...]:
+        """The project's files that only this track has, `models/<track>.py` among them."""
+
+    def shared_files(self, tracks: Sequence[Track]) -> tuple[TextFile, ...]:
+        """All other files of a project with these tracks."""
+
+    def sample(self, material: Material, most: int) -> Material:
+        """A part of the training rows on which a project that is sound runs."""
+
+    def folds(self, material: Material) -> NDArray[np.int64]:
+        """(n,): the fold of each training row."""
+
+    def write_rows(self, rows: pd.DataFrame, path: Path) -> None:
+        """Writes rows in the form that the project reads: with the target, if they have it."""
+
+    def candidates(self, folder: Path, material: Material) -> Found:
+        """What training left in a folder, verified."""
+
+    def judge(self, material: Material) -> Scorer:
+        """Who compares candidates, on the training rows."""
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        """Predictions from the text that `predict.py` wrote for so many rows.
+
+        Raises:
+            KeyError, ValueError: it is not of these rows, or has no value that can be.
+        """
+
+    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        """What predictions of the hold-out are worth, the metric of the run first."""

@@ -1,0 +1,44 @@
+"""The columns of a blueprint as they stand in the user's own file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from palmette.automl.data import Column, Dataset
+from palmette.automl.modalities.modality import Outline
+from palmette.automl.modalities.tabular.blueprint import ColumnPlan, Dropped, Source, TableBlueprint
+
+FORMATS: dict[str, Literal["parquet", "excel"]] = {"parquet": "parquet", "excel": "excel"}
+"""Of files whose rows the project reads as they are; all others become CSV."""
+
+
+def as_outlined(drawn: TableBlueprint, outline: Outline) -> dict[str, Any]:
+    """Columns and source as in the file and with their reasons, for a blueprint that was drawn from the rows alone."""
+    known = {column.name: column for column in outline.dataset.columns}
+    gone = (Dropped(name=name, reason=why) for name, why in outline.left_out.items())
+    return {
+        "columns": tuple(
+            _as_in_file(one, known[one.name], outline.reasons.get(one.name, "")) for one in drawn.columns
+        ),
+        "dropped": (*drawn.dropped, *gone),
+        "source": _source(outline.dataset, drawn.target),
+    }
+
+
+def _as_in_file(plan: ColumnPlan, column: Column, reason: str) -> ColumnPlan:
+    source = column.source if column.source != column.name else ""
+    treatment = f"{plan.treatment}; {reason}" if reason and plan.treatment else reason or plan.treatment
+    return plan.model_copy(update={"source": source, "reading": column.reading, "treatment": treatment})
+
+
+def _source(dataset: Dataset, target: str) -> Source:
+    """How the project reads files like the ones that were given."""
+    file, column = dataset.files[0], dataset.column(target) if target else None
+    source = Source()
+    if column is not None:
+        name = column.source if column.source != column.name else ""
+        source = Source(target=name, target_reading=column.reading)
+    dialect = file.dialect
+    if dialect is not None and dialect.header and dialect.quote and not dialect.skipped and not dialect.escape:
+        return source.model_copy(update={"dialect": dialect})
+    return source if file.compression else source.model_copy(update={"format": FORMATS.get(file.format, "csv")})

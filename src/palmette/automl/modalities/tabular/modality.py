@@ -1,0 +1,152 @@
+"""Classification and regression of tables, as actors work with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import Score, Track
+from palmette.automl.material import Material
+from palmette.automl.measure import Predictions, interval, metric_of, score
+from palmette.automl.modalities.modality import Outline
+from palmette.automl.modalities.tabular import writer
+from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
+from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
+from palmette.automl.modalities.tabular.columns import as_outlined
+from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
+from palmette.automl.modalities.tabular.tracks import available
+from palmette.automl.profile import Profile
+from palmette.automl.selection import Expected, Found, Judge, read_candidates
+from palmette.engine import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIDE = {
+    "classification": ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss"),
+    "regression": ("rmse", "mae", "r2"),
+}
+"""Metrics that are told beside that of the run."""
+
+
+@dataclass(frozen=True)
+class Tabular:
+    """Candidates are compared by out-of-fold predictions of the target."""
+
+    TASKS: ClassVar = frozenset({"classification", "regression"})
+    BASELINES: ClassVar[tuple[str, ...]] = ("dummy", "linear")
+    FIXED: ClassVar[tuple[str, ...]] = (
+        "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
+    )  # fmt: skip
+    PROBE: ClassVar = """\
+import contract, preprocess, target
+rows = preprocess.read("rows")
+contract.check_rows(rows)
+features = preprocess.features(rows)
+contract.check_features(features)
+target.learnt(rows[preprocess.TARGET])
+print(len(features))
+"""
+
+    blueprint: Blueprint
+
+    @staticmethod
+    def draft(outline: Outline) -> Blueprint:
+        goal = outline.goal
+        assert goal.task != "clustering"
+        columns = [column for column in outline.dataset.columns if column.name not in outline.left_out]
+        aim = Goal(goal.task, goal.target, goal.metric, goal.positive)
+        drawn = draft(aim, columns, outline.rows, _algorithms(outline.algorithms), outline.seed)
+        found = {"title": f"{goal.target} ({goal.task})", "folds": _folds(drawn.folds, outline.profile)}
+        return drawn.model_copy(update=found | as_outlined(drawn, outline))
+
+    def preparation_files(self) -> tuple[TextFile, ...]:
+        return writer.preparation_files(self.blueprint)
+
+    def unavailable(self, track: Track) -> str:
+        return available(track)
+
+    def track_files(self, track: Track) -> tuple[TextFile, ...]:
+        return writer.track_files(self.blueprint, track)
+
+    def shared_files(self, tracks: Sequence[Track]) -> tuple[TextFile, ...]:
+        return writer.shared_files(self.blueprint, tracks)
+
+    def sample(self, material: Material, most: int) -> Material:
+        """With every class as often as that allows."""
+        classes = self.truth(material.train) if self.blueprint.classes else None
+        return material.sample(most, self.blueprint.seed, classes, max(2, self.blueprint.folds.count))
+
+    def folds(self, material: Material) -> NDArray[np.int64]:
+        from palmette.automl.modalities.tabular.folds import folds_of
+
+        return folds_of(material.train, self.blueprint, material.groups)
+
+    def write_rows(self, rows: pd.DataFrame, path: Path) -> None:
+        from palmette.automl.modalities.tabular.rows import write_rows
+
+        write_rows(rows, self.blueprint, path)
+
+    def candidates(self, folder: Path, material: Material) -> Found:
+        expected = Expected(self.folds(material), self.blueprint.outputs, probabilities=bool(self.blueprint.classes))
+        return read_candidates(folder, expected)
+
+    def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
+        """The target (n,): class names as text, or numbers."""
+        target = rows[self.blueprint.target]
+        return class_names(target).to_numpy(str) if self.blueprint.classes else target.to_numpy(float)
+
+    def judge(self, material: Material) -> Judge:
+        blueprint = self.blueprint
+        return Judge(
+            metric_of(blueprint.metric, blueprint.task),
+            self.truth(material.train),
+            classes=blueprint.classes,
+            positive=blueprint.positive,
+            restore=blueprint.restored,
+        )
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        if len(table) != rows:
+            raise ValueError(f"{len(table)} predictions for {rows} rows")
+        classes = self.blueprint.classes
+        if classes:
+            chances = table[[f"probability_{name}" for name in classes]].to_numpy(float)
+            return Predictions(table["prediction"].to_numpy(str), chances, classes)
+        values = table["prediction"].to_numpy(float)
+        if not np.isfinite(values).all():
+            raise ValueError("a prediction is not a finite number")
+        return Predictions(values)
+
+    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        blueprint, truth, found = self.blueprint, self.truth(material.holdout), []
+        for name in dict.fromkeys((blueprint.metric, *SIDE[blueprint.task])):
+            metric = metric_of(name, blueprint.task)
+            try:
+                value = score(metric, truth, made, blueprint.positive)
+                range = interval(metric, truth, made, blueprint.positive)
+            except ValueError:  # a class that the hold-out does not have
+                continue
+            other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
+            if np.isfinite(value):
+                found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
+        return found
+
+
+def _algorithms(wanted: Sequence[str]) -> tuple[Algorithm, ...]:
+    """Those that are known here, in their order; all where there are none."""
+    return tuple(one for name in wanted for one in ALGORITHMS if one == name) or ALGORITHMS
+
+
+def _folds(folds: Folds, profile: Profile) -> Folds:
+    """Divided as the hold-out was cut: by entity, by time, or by chance."""
+    if profile.aim.time:
+        return folds.model_copy(update={"kind": "time", "by": profile.aim.time})
+    if profile.aim.group:
+        return folds.model_copy(update={"kind": "grouped", "by": profile.aim.group})
+    return folds
