@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -51,7 +52,7 @@ class Case(Model):
     @property
     def narrowness(self) -> int:
         """How much it asks for: what asks for more tells more where it applies."""
-        return len(self.when) + 2 * bool(self.signs) + bool(self.tasks)
+        return len(self.when) + 3 * bool(self.signs) + bool(self.tasks)
 
 
 class Cases(Model):
@@ -72,13 +73,13 @@ class CaseLibrary:
 
     def find(self, subject: Subject) -> Found:
         """The cases that apply, those with most conditions first."""
-        known = library()
+        known, figures = library(), defaultdict(float, subject.figures)
         apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
         findings = tuple(
             Finding(
                 text=case.text,
                 source=case.source,
-                because=case.because.format_map(subject.figures),
+                because=case.because.format_map(figures),
                 algorithms=case.algorithms,
             )
             for case in apt

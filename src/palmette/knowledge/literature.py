@@ -47,8 +47,11 @@ def _query(subject: Subject) -> str:
 def _search(address: str, query: str) -> Found:
     """One request; asked again within this process, the same is given."""
     given = {"search_query": query, "max_results": str(MOST_PAPERS), "sortBy": "relevance"}
-    host = urllib.parse.urlsplit(address).hostname or address
+    parts = urllib.parse.urlsplit(address)
+    host = parts.hostname or address
     try:
+        if parts.scheme not in ("http", "https"):
+            raise ValueError("it is no address of the web")
         url = f"{address}?{urllib.parse.urlencode(given)}"
         request = urllib.request.Request(url, headers={"User-Agent": "palmette"})
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from palmette.automl.artefacts import Track
 from palmette.automl.modalities.tabular import TRACKS, installed
-from palmette.automl.modalities.tabular.algorithms import BOOSTING, NETWORKS
+from palmette.automl.modalities.tabular.algorithms import BOOSTING
 
 TREES = frozenset({*BOOSTING, "extra_trees", "random_forest"})
 CLUSTERING = ("kmeans", "gmm", "agglomerative", "spectral", "hdbscan")
 MEANT: Mapping[str, frozenset[str]] = {
     "gradient_boosting": frozenset(BOOSTING),
     "tree_ensemble": TREES,
-    "neural_network": frozenset({"mlp", *NETWORKS}),
+    "neural_network": frozenset({"mlp", "resnet", "tabm"}),
 }
 """What a request may name that is more than one algorithm."""
 
