@@ -10,8 +10,7 @@ import palmette
 
 PUBLIC = {
     "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError", "Problem",
-    "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl",
-    "build_features",
+    "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
     "build_model",
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from palmette.automl.requirements import Constraint
 from palmette.automl.selection import Selection
 from palmette.documents import Model
-from palmette.engine.actor import Measurement, TextFile
+from palmette.engine.actor import Measurement, TextFile, Violation
 
 Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 Status = Literal["pass", "partly", "fail"]
@@ -165,6 +165,8 @@ class Repair(Model):
     failure: Literal["contract-unfulfilled", "contract-misused", "other"]
     """unfulfilled: what preprocessing gives is not what was agreed; misused: a model takes it for something else."""
     reason: str
+    replaced: str = ""
+    """Digest of the text that was there before: the same text again would be no repair."""
 
 
 class TrackRun(Model):
@@ -188,6 +190,8 @@ class Assembly(Code):
     """Name of the folder with fitted models in the store of the run."""
     tracks: tuple[TrackRun, ...]
     repairs: tuple[Repair, ...] = ()
+    failures: tuple[Violation, ...] = ()
+    """How it failed on a sample; nothing was trained then."""
 
 
 class Standing(Model):
@@ -239,6 +243,16 @@ class Score(Model):
     """Of the best baseline, on the same rows."""
 
 
+class Worth(Model):
+    """What a column is worth to the chosen model: how much worse the metric becomes when the column is shuffled."""
+
+    column: str
+    drop: float
+    """On average; below 0 where the metric becomes better."""
+    deviation: float
+    """Of the drops of single shuffles."""
+
+
 class Assessment(Model):
     """The chosen model against the requirements, on rows that no training saw."""
 
@@ -253,6 +267,10 @@ class Assessment(Model):
     megabytes: float
     milliseconds: float | None = None
     """Of a request for one row over HTTP, median; None where no constraint asked for it before delivery."""
+    worths: tuple[Worth, ...] = ()
+    """The most valuable column first; nothing where there is no hold-out."""
+    answers: TextFile | None = None
+    """What the model said of the hold-out, as `predict.py` writes it; the truth stays with the data."""
 
 
 class Delivery(Model):

@@ -53,9 +53,9 @@ def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0, share: f
     by = requirements.dataset.split.by if requirements.dataset.split else None
     times = [column.name for column in dataset.columns if column.kind == "datetime"]
     split = requirements.dataset.split
-    wanted = split.fractions.get("test", 0.0) if split else 0.0
+    test = split.fractions.get("test", 0.0) if split else 0.0
     time = times[0] if by == "time" and times else ""
-    return Aim(target=target, task=task, time=time, share=wanted if share and 0 < wanted < 1 else share, seed=seed)
+    return Aim(target=target, task=task, time=time, share=test if share and 0 < test < 1 else share, seed=seed)
 
 
 def _target(requirements: Requirements, dataset: Dataset) -> str:

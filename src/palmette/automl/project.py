@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palmette.automl.material import Material
-from palmette.automl.measure import Predictions
+from palmette.automl.measure import METRICS, Metric, Predictions
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.engine import TextFile
 from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
@@ -66,7 +66,8 @@ class Project:
         out = f"{place}/tracks/{track}".lstrip("/")
         rows, folds = (f"{place}/{name}".lstrip("/") for name in (f"train.{blueprint.source.format}", "folds.csv"))
         given = ["--data", rows, "--folds", folds, "--out", out, "--track", track, "--seconds", f"{seconds:.1f}"]
-        with _Watch(self.folder / out / TRIALS, track, seconds, told):
+        metric = METRICS[blueprint.metric]
+        with _Watch(self.folder / out / TRIALS, track, metric, seconds, told):
             return self.python("train.py", *given, seconds=2 * seconds + 60)
 
     def predict(
@@ -89,8 +90,8 @@ class Project:
 class _Watch:
     """Tells, while training goes on, how many candidates were tried and how the best one did."""
 
-    def __init__(self, path: Path, track: str, seconds: float, told: Callable[[str], None]) -> None:
-        self._path, self._track, self._told = path, track, told
+    def __init__(self, path: Path, track: str, metric: Metric, seconds: float, told: Callable[[str], None]) -> None:
+        self._path, self._track, self._metric, self._told = path, track, metric, told
         self._end = time.monotonic() + seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -111,6 +112,8 @@ class _Watch:
             trials: Sequence[dict[str, object]] = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # not there yet, or half written
             return "starting"
-        scores = [one["score"] for one in trials if isinstance(one.get("score"), int | float)]
-        best = f", best so far {max(scores):.4f}" if scores else ""  # type: ignore[type-var]  # numbers, see above
-        return f"{len(trials)} candidates tried{best}"
+        scores = [float(score) for one in trials if isinstance(score := one.get("score"), int | float)]
+        if not scores:
+            return f"{len(trials)} candidates tried"
+        best = max(scores) if self._metric.greater_is_better else -max(scores)  # greater is better while searching
+        return f"{len(trials)} candidates tried, best {self._metric.name} so far {best:.4f}"

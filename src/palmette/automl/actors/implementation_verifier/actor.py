@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import statistics
 
+from palmette.automl.actors.implementation_verifier.asking import Asking, Told
 from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import Service, rows_of_requests
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS
-from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
 from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
@@ -53,9 +54,11 @@ class ImplementationVerifier(BaseActor):
         material = Material.of(input.dataset, input.profile)
         project = Project(self.store.folder(input.assembly.store), self.sandbox)
         context.progress(f"{len(material.holdout)} rows that no training saw")
-        scores = self._scores(project, material, input, context)
-        if isinstance(scores, ExecutionResult):
-            return Attempt(None, violations=(_failed(scores),))
+        asking = Asking(project, material, input.blueprint, context.workspace)
+        told = asking.told() if len(material.holdout) else Told((_out_of_fold(input),))
+        if isinstance(told, ExecutionResult):
+            return Attempt(None, violations=(_failed(told),))
+        scores = told.scores
         measured = Measured(
             scores={one.metric: one for one in scores},
             training_seconds=sum(run.seconds for run in input.assembly.tracks),
@@ -73,6 +76,8 @@ class ImplementationVerifier(BaseActor):
                 training_seconds=round(measured.training_seconds, 1),
                 megabytes=round(measured.megabytes, 3),
                 milliseconds=measured.milliseconds,
+                worths=told.worths,
+                answers=told.answers,
             )
         )
 
@@ -99,20 +104,6 @@ class ImplementationVerifier(BaseActor):
                 for one in missed
             ]
         return Verdict.of(wrong, measured)
-
-
-    def _scores(
-        self, project: Project, material: Material, input: ImplementationInput, context: Context
-    ) -> tuple[Score, ...] | ExecutionResult:
-        """On the hold-out; out of fold where there is none."""
-        if material.holdout.empty:
-            return (_out_of_fold(input),)
-        made = project.predict(material.holdout, input.blueprint, context.workspace / "model")
-        if isinstance(made, ExecutionResult):
-            return made
-        base = project.predict(material.holdout, input.blueprint, context.workspace / "baseline", model="baseline")
-        baseline = None if isinstance(base, ExecutionResult) else base
-        return tuple(modality_of(input.blueprint).scores(material, made, baseline))
 
     def _milliseconds(self, project: Project, material: Material, input: ImplementationInput) -> float | None:
         """The median time of a request for one row, where a constraint is about it."""

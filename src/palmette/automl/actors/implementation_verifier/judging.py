@@ -51,10 +51,10 @@ def _of(constraint: Constraint, measured: Measured) -> Judged:
             return _of_score(constraint, measured)
         case "training time":
             return told(measured.training_seconds, f"{measured.training_seconds:.0f} s")
-        case "prediction time" if measured.milliseconds is None:
-            said = "not measured: the endpoint did not start"
-            return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
         case "prediction time":
+            if measured.milliseconds is None:
+                said = "not measured: the endpoint did not start"
+                return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
             return told(measured.milliseconds / 1000, f"{measured.milliseconds:.1f} ms a row")
         case "model size":
             return told(measured.megabytes * 1e6, f"{measured.megabytes:.2f} MB")

@@ -1,0 +1,79 @@
+"""What the chosen model says of the hold-out, and what that is worth."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palmette.automl.artefacts import Score, Worth
+from palmette.automl.material import Material
+from palmette.automl.measure import Predictions, metric_of
+from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.modalities.tabular import Blueprint as TabularBlueprint
+from palmette.automl.project import Project
+from palmette.automl.report import Measure, importance
+from palmette.engine import TextFile
+from palmette.sandbox import ExecutionResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAID = "said.csv"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of asking."""
+
+    scores: tuple[Score, ...]
+    worths: tuple[Worth, ...] = ()
+    answers: TextFile | None = None
+
+
+class Asking:
+    """A trained project, asked about the hold-out; the target never goes along."""
+
+    def __init__(self, project: Project, material: Material, blueprint: Blueprint, scratch: Path) -> None:
+        self.project, self.material, self.blueprint, self.scratch = project, material, blueprint, scratch
+
+    def told(self) -> Told | ExecutionResult:
+        """Scores beside those of the best baseline, and what each column is worth; how it ended where it fails."""
+        with ThreadPoolExecutor(2) as beside:
+            base = beside.submit(self._asked, self.material.holdout, "baseline")
+            worths = beside.submit(self._worths)
+            made = self._asked(self.material.holdout, "model")
+            if isinstance(made, ExecutionResult):
+                return made
+            baseline = base.result()
+        modality = modality_of(self.blueprint)
+        scores = modality.scores(self.material, made, None if isinstance(baseline, ExecutionResult) else baseline)
+        said = (self.scratch / "model" / SAID).read_text(encoding="utf-8")
+        return Told(tuple(scores), worths.result(), TextFile(path="answers.csv", text=said))
+
+    def _asked(self, rows: pd.DataFrame, model: str, place: str = "") -> Predictions | ExecutionResult:
+        return self.project.predict(rows, self.blueprint, self.scratch / (place or model), model=model)
+
+    def _worths(self) -> tuple[Worth, ...]:
+        blueprint = self.blueprint
+        if not isinstance(blueprint, TabularBlueprint):
+            return ()
+
+        def ask(rows: pd.DataFrame) -> Predictions:
+            made = self._asked(rows, "model", "shuffled")
+            if isinstance(made, ExecutionResult):
+                raise ValueError(made.note)
+            return made
+
+        from palmette.automl.modalities.tabular.modality import Tabular
+
+        holdout = self.material.holdout
+        measure = Measure(metric_of(blueprint.metric, blueprint.task), blueprint.positive)
+        truth, columns = Tabular(blueprint).truth(holdout), [column.name for column in blueprint.columns]
+        rows = holdout.drop(columns=blueprint.target)
+        try:
+            found = importance(ask, rows, truth, measure, columns, seed=blueprint.seed)
+        except ValueError:  # a metric that a sample does not allow for, or a project that fails on it
+            return ()
+        return tuple(Worth(**one._asdict()) for one in found)

@@ -1,0 +1,74 @@
+"""Answers to the rows that came without the target: in the form of the sample submission, where there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from palmette.automl.data.load import Loaded
+from palmette.automl.measure import Predictions
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
+
+
+def answered(loaded: Loaded, said: Predictions, target: str, positive: str | None = None) -> tuple[str, pd.DataFrame]:
+    """The name of the file, and its rows.
+
+    A submission has the rows and columns of the sample, in their order. A column for each class takes its probability;
+    a single column takes labels, or the probability of the positive class where the sample has numbers between.
+
+    Raises:
+        UserError: a row of the sample is none of the rows to predict.
+    """
+    import pandas as pd
+
+    rows, sample = loaded.predict, loaded.submission
+    assert rows is not None and len(rows) == len(said)
+    if sample is None:
+        own = rows.drop(columns=target, errors="ignore")
+        return PREDICTIONS, own.assign(prediction=said.values)
+    key = loaded.dataset.key
+    places = _places(sample[key], rows[key], key) if key else np.arange(len(sample))
+    made = {str(name): sample[name] if name == key else _column(str(name), sample[name], said, positive) for name in sample}
+    taken = {name: values if name == key else pd.Series(values)[places].to_numpy() for name, values in made.items()}
+    return SUBMISSION, pd.DataFrame(taken)
+
+
+def _places(wanted: pd.Series, had: pd.Series, key: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Which row each line of the sample is about."""
+    import pandas as pd
+
+    places = pd.Index(_text(had)).get_indexer(pd.Index(_text(wanted)))
+    if (places < 0).any():
+        lost = wanted.iloc[int(np.flatnonzero(places < 0)[0])]
+        message = f"The sample submission asks for {key} {str(lost)[:60]!r}, which is no row of the test file."
+        raise UserError(message, "Give the sample that belongs to the test file.", code="submission-differs")
+    return np.asarray(places)
+
+
+def _column(name: str, sample: pd.Series, said: Predictions, positive: str | None) -> object:
+    if said.probabilities is None:
+        return said.values
+    for number, one in enumerate(said.classes):
+        if name == one or name.removesuffix(f"_{one}") != name:
+            return said.probabilities[:, number]
+    if positive is not None and _fractions(sample):
+        return said.probabilities[:, said.classes.index(positive)]
+    return said.values
+
+
+def _fractions(sample: pd.Series) -> bool:
+    """Whether the sample shows numbers that are no class: probabilities are asked for."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(sample, errors="coerce")
+    return bool(numbers.notna().all() and (numbers % 1 != 0).any())
+
+
+def _text(values: pd.Series) -> pd.Series:
+    return values.astype(str).str.strip().str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
