@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
 from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
 from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
-from palmette.automl.artefacts import Assembly, Assessment, Comparison, Settings, TrackRun
+from palmette.automl.artefacts import Assembly, Assessment, Settings, TrackRun
 from palmette.automl.data.load import load
+from palmette.automl.material import Material
 from palmette.automl.modalities.tabular import write_project
 from palmette.automl.modalities.tabular.draft import Goal, draft
+from palmette.automl.project import Project
 from palmette.automl.requirements import DataSummary, read_request
-from palmette.automl.selection import Selection
 from palmette.automl.store import Store
-from palmette.bench.external import Run
+from palmette.engine import Context
 from palmette.sandbox import Sandbox
 
 WISH = "Build a model to predict the grade of a dish; a prediction must take less than 2 seconds."
@@ -27,8 +28,8 @@ ROWS = 160
 class SmallDelivery:
     """What the actors upstream of the delivery make of a table of dishes, in a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.store = folder, Store(folder / "fitted")
+    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
+        self.folder, self.sandbox, self.store = folder, sandbox, Store(folder / "fitted")
         path = folder / "dishes.csv"
         dishes().to_csv(path, index=False)
         loaded = load([path])
@@ -41,17 +42,21 @@ class SmallDelivery:
         )
         profile = compute(ProfilerInput(requirements=requirements, dataset=loaded.dataset))
         goal = Goal("classification", "grade", "accuracy")
-        blueprint = draft(goal, loaded.dataset.columns, loaded.table, wanted=["linear"])
-        fitted = self.store.fresh("project")
-        Run(fitted, blueprint).train(loaded.table, time.monotonic() + 6)
-        selection = Selection.model_validate_json((fitted / "model" / "members.json").read_bytes())
+        material = Material.of(loaded.dataset, profile)
+        blueprint = draft(goal, loaded.dataset.columns, material.train, wanted=["linear"])
+        files = write_project(blueprint)
+        project = Project(self.store.fresh("project"), sandbox)
+        project.write(files)
+        project.lay_out(material, blueprint)
+        project.train("traditional", blueprint, seconds=1)
+        run = TrackRun(track="traditional", folder="tracks/traditional", seconds=1, candidates=2)
+        assembly = Assembly(files=files, store="project", tracks=(run,))
+        asked = ComparatorInput(dataset=loaded.dataset, profile=profile, blueprint=blueprint, assembly=assembly)
+        comparison = Comparator(self.store).run(asked, Context("comparator", folder)).output
+        assert comparison is not None
         self.input = DeployerInput(
-            assembly=Assembly(
-                files=write_project(blueprint),
-                store="project",
-                tracks=(TrackRun(track="traditional", folder="project", seconds=1, candidates=2),),
-            ),
-            comparison=Comparison(selection=selection, leaderboard=(), better=True, reason="It is better."),
+            assembly=assembly,
+            comparison=comparison,
             assessment=Assessment(
                 rows=0, scores=(), status="pass", training_seconds=1.0, megabytes=1.0, milliseconds=1.0
             ),
@@ -62,8 +67,8 @@ class SmallDelivery:
             settings=Settings(out=str(folder / "delivered")),
         )
 
-    def deployer(self, sandbox: Sandbox) -> Deployer:
-        return Deployer(sandbox, self.store, self.folder / "delivered")
+    def deployer(self) -> Deployer:
+        return Deployer(self.sandbox, self.store, self.folder / "delivered")
 
 
 def dishes() -> pd.DataFrame:

@@ -3,8 +3,16 @@
 What it says over HTTP is compared with what its `predict.py` says of the same rows in a file.
 """
 
-from palmette.automl.endpoint.answers import Answer, predicted, rows_of_requests
-from palmette.automl.endpoint.folder import MANIFEST, Manifest, differing, place, read_manifest, require_replaceable
+from palmette.automl.endpoint.answers import Answer, answers_of, rows_of_requests
+from palmette.automl.endpoint.folder import (
+    MANIFEST,
+    Manifest,
+    differing,
+    digest,
+    place,
+    read_manifest,
+    require_replaceable,
+)
 from palmette.automl.endpoint.measure import Asked, Measured, measure, of_tests
 from palmette.automl.endpoint.service import Service, free_port
 
@@ -15,12 +23,13 @@ __all__ = [
     "Manifest",
     "Measured",
     "Service",
+    "answers_of",
     "differing",
+    "digest",
     "free_port",
     "measure",
     "of_tests",
     "place",
-    "predicted",
     "read_manifest",
     "require_replaceable",
     "rows_of_requests",

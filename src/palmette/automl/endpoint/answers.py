@@ -1,21 +1,16 @@
-"""Rows as requests have them, and what a project's `predict.py` says of rows in a file."""
+"""Rows as requests have them, and answers that are compared."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
+from palmette.automl.measure import Predictions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SECONDS = 600.0
-"""For the prediction of a file."""
-PROBABILITY = "probability_"
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 """By which two answers to one row may differ: sums are taken in another order for many rows than for one."""
 
@@ -61,25 +56,9 @@ def _plain(value: Any, kind: str) -> str | bool | float | None:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
-def predict_file(sandbox: Sandbox, folder: Path, rows: Path, to: Path) -> ExecutionResult:
-    """Has the project predict the rows of a file into a CSV file."""
-    given = ("predict.py", "--model", "model", "--input", str(rows), "--output", str(to))
-    limits = Limits(seconds=SECONDS, file_mb=8192)
-    return sandbox.run(python_command(*given), cwd=folder, env={"PYTHONPATH": str(folder)}, limits=limits)
-
-
-def predicted(path: Path, is_number: bool) -> list[Answer]:
-    """The answers in a file that `predict.py` wrote, in the order of the rows.
-
-    Raises:
-        OSError, KeyError, ValueError: it is no such file.
-    """
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_answer(row, is_number) for row in csv.DictReader(file)]
-
-
-def _answer(row: Mapping[str, str], is_number: bool) -> Answer:
-    if is_number:
-        return Answer(float(row["prediction"]), {})
-    chances = {name.removeprefix(PROBABILITY): float(value) for name, value in row.items() if name != "prediction"}
-    return Answer(row["prediction"], chances)
+def answers_of(made: Predictions) -> list[Answer]:
+    """Predictions as the answers to single rows."""
+    if made.probabilities is None:
+        return [Answer(float(value), {}) for value in made.values]
+    chances = [dict(zip(made.classes, map(float, row), strict=True)) for row in made.probabilities]
+    return [Answer(str(value), row) for value, row in zip(made.values, chances, strict=True)]

@@ -12,7 +12,9 @@ from palmette.automl.endpoint import (
     Asked,
     Measured,
     Service,
+    answers_of,
     differing,
+    digest,
     measure,
     of_tests,
     place,
@@ -20,16 +22,16 @@ from palmette.automl.endpoint import (
     require_replaceable,
     rows_of_requests,
 )
-from palmette.automl.endpoint.answers import predict_file, predicted
-from palmette.automl.endpoint.folder import digest
-from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.material import Material
+from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
+from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import DeveloperError
-from palmette.sandbox import Sandbox
+from palmette.sandbox import ExecutionResult, Sandbox
 
 SAMPLE = 100
 """Training rows that the endpoint is asked about."""
@@ -115,25 +117,16 @@ class Deployer(BaseActor):
 
     def _asked(self, project: Path, input: DeployerInput, workspace: Path) -> Asked | Violation:
         """Training rows, and what the project says of them in a file."""
-        from palmette.automl.data.cut import cut_for
-        from palmette.automl.data.load import reload
-        from palmette.automl.modalities.tabular.rows import write_rows
-
-        loaded, blueprint = reload(input.dataset), input.blueprint
-        train = cut_for(loaded, input.profile.aim).train
-        rows = loaded.table.iloc[train[:: max(1, len(train) // SAMPLE)][:SAMPLE]]
-        asked, said = workspace / f"asked.{blueprint.source.format}", workspace / "said.csv"
-        write_rows(rows.drop(columns=blueprint.target), blueprint, asked)
-        done = predict_file(self.sandbox, project, asked, said)
+        blueprint = input.blueprint
+        train = Material.of(input.dataset, input.profile).train
+        rows = train.iloc[:: max(1, len(train) // SAMPLE)][:SAMPLE]
         try:
-            answers = predicted(said, is_number=not blueprint.classes) if done.ok else []
-        except (OSError, KeyError, ValueError):
-            answers = []
-        if len(answers) == len(rows):
-            return Asked(rows_of_requests(rows, {one.name: one.kind for one in blueprint.columns}), answers)
-        message = f"predict.py {done.ended} with {len(answers)} answers to {len(rows)} training rows."
-        evidence = done.stderr[-LONGEST:]
-        return Violation(code="prediction-failed", message=message, evidence=evidence, subject="predict.py")
+            made = Project(project, self.sandbox).predict(rows, blueprint, workspace)
+        except (ValueError, KeyError) as error:
+            return _failed(str(error), "")
+        if isinstance(made, ExecutionResult):
+            return _failed(f"it {made.ended} {made.note}", made.stderr)
+        return Asked(rows_of_requests(rows, {one.name: one.kind for one in blueprint.columns}), answers_of(made))
 
     def _strayed(self, input: DeployerInput, output: Delivery) -> Iterator[Violation]:
         """Files of the folder that are not those that were chosen or measured."""
@@ -157,7 +150,8 @@ class Deployer(BaseActor):
 
     def _texts(self, input: DeployerInput) -> dict[str, str]:
         selection = input.comparison.selection
-        return contents.texts_of(input.assembly, selection, self._fitted(input), self._folder(input))
+        rows = self._fitted(input) / f"train.{input.blueprint.source.format}"
+        return contents.texts_of(input.assembly, selection, rows, self._folder(input))
 
     def _folder(self, input: DeployerInput) -> Path:
         return Path(input.settings.out).absolute() if input.settings.out else self.delivered
@@ -167,6 +161,11 @@ class Deployer(BaseActor):
         if not fitted.is_dir():
             raise DeveloperError(f"The store has no folder {input.assembly.store!r}.", code="not-in-store")
         return fitted
+
+
+def _failed(said: str, evidence: str) -> Violation:
+    message = f"predict.py fails on training rows: {said}."
+    return Violation(code="prediction-failed", message=message, evidence=evidence[-LONGEST:], subject="predict.py")
 
 
 def _unmeasured(output: Delivery) -> Iterator[Violation]:

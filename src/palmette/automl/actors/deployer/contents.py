@@ -27,21 +27,16 @@ python train.py --data {data} --folds {folds} --members model/members.json --out
 """
 
 
-def texts_of(assembly: Assembly, selection: Selection, fitted: Path, folder: Path) -> dict[str, str]:
-    """The text files of the delivery, by path; `fitted` is where training left its rows and folds."""
+def texts_of(assembly: Assembly, selection: Selection, rows: Path, folder: Path) -> dict[str, str]:
+    """The text files of the delivery, by path; beside the training rows in the file `rows` are their folds."""
     texts = {file.path: file.text for file in assembly.files}
-    data, folds = (_seen_from(folder, fitted / name) for name in (_data(fitted), "folds.csv"))
+    data, folds = (_seen_from(folder, file) for file in (rows, rows.with_name("folds.csv")))
     single = len(selection.members) == 1
     alone = "" if single else f", {selection.single_score:.6g} of the best member alone"
     again = AGAIN.format(metric=selection.metric, score=selection.score, alone=alone, data=data, folds=folds)
     texts[README] = texts.get(README, "").rstrip() + "\n" + again
     texts[MEMBERS] = selection.model_dump_json(indent=1) + "\n"
     return texts
-
-
-def _data(fitted: Path) -> str:
-    """The name of the file with the training rows."""
-    return next((path.name for path in sorted(fitted.glob("train.*")) if path.suffix != ".py"), "train.csv")
 
 
 def _seen_from(folder: Path, file: Path) -> str:
