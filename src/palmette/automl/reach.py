@@ -33,6 +33,13 @@ class Lists(reach.Lists):
 LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), Lists, "reach.yaml")
 
 
+def _texts_as_code(node: ast.AST) -> Iterator[str]:
+    """`frame.eval(text)`; a network's `eval()` has no text."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="eval")) if node.args or node.keywords:
+            yield "'eval' reads a text as code"
+
+
 def _outlets(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.keyword) and node.arg in LISTS.outlets:
         yield f"the argument {node.arg!r} names a place of its own"
@@ -43,7 +50,7 @@ class Reach(reach.Reach):
     """What generated code of a project may reach."""
 
     lists = LISTS
-    rules = (_outlets,)
+    rules = (_outlets, _texts_as_code)
     said = "generated code learns from what it is handed, and reaches the project's own modules only"
 
 

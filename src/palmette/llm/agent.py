@@ -64,6 +64,10 @@ class Agent(BaseActor):
         """
         raise NotImplementedError
 
+    def is_settled(self, input: Any) -> bool:
+        """Whether nothing is left to decide: the rules answer then, and no call is paid for."""
+        return False
+
     def told(self, violation: Violation) -> Violation:
         """A violation that the planner came back with, as the model may see it; all of it, unless overridden."""
         return violation
@@ -74,7 +78,7 @@ class Agent(BaseActor):
 
     @final
     def run(self, input: Any, context: Context) -> Attempt[Any]:
-        if self.model is None:
+        if self.model is None or self.is_settled(input):
             return self.offline(input, context)
         try:
             answer = self.model.ask(self.render(input, context), self.Answer, context.pay)

@@ -68,8 +68,13 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
 
 
 def check_roles(choice: ModelChoice, topology: Topology) -> None:
-    """Refuses models for roles that nobody has: they would answer nothing, unnoticed."""
-    known = {PLANNER, WORDS, *(load("actor", topology.use(name)).name for name in topology.actors)}
+    """Refuses models for roles that nobody has: they would answer nothing, unnoticed.
+
+    An actor has the role of its name, and where it asks others, those of its `roles`.
+    """
+    actors = [load("actor", topology.use(name)) for name in topology.actors]
+    asked = [role for actor in actors for role in getattr(actor, "roles", ())]
+    known = {PLANNER, WORDS, *(actor.name for actor in actors), *asked}
     for role in choice.models:
         if role not in known:
             raise UserError(

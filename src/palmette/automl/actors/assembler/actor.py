@@ -6,22 +6,28 @@ import hashlib
 import time
 from collections.abc import Sequence
 
-from palmette.automl.actors.assembler.failures import analysed
+from palmette.automl.actors.assembler.failures import analysed, failed_in
+from palmette.automl.actors.assembler.repair import Draft, Repairer
+from palmette.automl.actors.error_analyser.offline import PREPARATION
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode, TrackRun
 from palmette.automl.data import Dataset
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import Project
+from palmette.automl.reach import objections
 from palmette.automl.selection import Found
 from palmette.automl.store import Store
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, TextFile, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, TextFile, Verdict, Violation
+from palmette.llm import OFFLINE, Models
 from palmette.sandbox import ExecutionResult, Sandbox
 
 SAMPLE = 300
 SAMPLE_SECONDS = 1.0
 """Of search; baselines and the first candidate are fitted even so."""
+FOREIGN_SECONDS = 6.0
+"""The same for models that the rules have not written: as many of their starting points as possible are tried."""
 START_SECONDS = 2.5
 """What a program takes to import its libraries."""
 WEIGHTS = {"traditional": 2.0}
@@ -38,9 +44,17 @@ class AssemblerInput(Model):
     sampled: bool = True
     """False: training begins at once, and what fails is nobody's."""
 
+    @property
+    def tracks(self) -> list[Track]:
+        """Those that can be had."""
+        return [one.track for one in self.models if not one.unavailable]
+
 
 class Assembler(BaseActor):
-    """A failure on the sample is told apart: preprocessing that breaks the contract, or a model that misreads it."""
+    """A failure on the sample is located and repaired, attempt by attempt; what nobody can repair is the planner's."""
+
+    roles = ("error_analyser", "debugger")
+    """Who is asked beside it, and may have a model."""
 
     name = "assembler"
     description = "Binds preprocessing and models to a project, runs it on a sample, then trains every track in full."
@@ -49,28 +63,47 @@ class Assembler(BaseActor):
     Output = Assembly
     has_criterion = True
 
-    def __init__(self, sandbox: Sandbox, store: Store) -> None:
-        self.sandbox, self.store = sandbox, store
+    def __init__(self, sandbox: Sandbox, store: Store, models: Models = OFFLINE) -> None:
+        self.sandbox, self.store, self.repairer = sandbox, store, Repairer(models)
 
     def run(self, input: AssemblerInput, context: Context) -> Attempt[Assembly]:
-        files = _bound(input)
-        name = _name(files, input)
-        project = Project(self.store.fresh(name), self.sandbox)
-        project.write(files)
-        tracks = [one.track for one in input.models if not one.unavailable]
-        if not tracks:
+        if not input.tracks:
             reasons = "; ".join(f"{one.track}: {one.unavailable}" for one in input.models)
             return Attempt(None, violations=(Violation(code="no-track", message=f"No track can run here: {reasons}."),))
+        drawn = self._drawn(input, context)
+        if isinstance(drawn, Attempt):
+            return drawn
+        made = Assembly(files=drawn.files, store=_name(drawn.files, input), tracks=(), repairs=drawn.repairs)
+        own = frozenset(_bound(input, *_written(input)))
+        refused = objections(made.files, own)
+        if refused:
+            return Attempt(made.model_copy(update={"failures": tuple(refused)}), drawn.reason, drawn.fix)
+        project = Project(self.store.fresh(made.store), self.sandbox)
+        project.write(made.files)
         material = Material.of(input.dataset, input.profile)
-        for track in tracks if input.sampled else ():
-            wrong = self._on_sample(project, track, material, input.blueprint, context)
+        is_foreign = any(file.path.startswith("models/") and file not in own for file in made.files)
+        for track in input.tracks if input.sampled else ():
+            context.progress(f"{track}: on a sample")
+            wrong = self._on_sample(project, track, material, input.blueprint, is_foreign)
             if wrong is not None:
-                return Attempt(None, wrong.message, violations=(wrong,))
-        runs = self._in_full(project, tracks, material, input, context)
-        return Attempt(Assembly(files=files, store=name, tracks=tuple(runs)))
+                return Attempt(made.model_copy(update={"failures": (wrong,)}), drawn.reason, drawn.fix)
+        runs = self._in_full(project, input.tracks, material, input, context)
+        return Attempt(made.model_copy(update={"tracks": tuple(runs)}), drawn.reason, drawn.fix)
+
+    def _drawn(self, input: AssemblerInput, context: Context) -> Draft | Attempt[Assembly]:
+        """The coders' files; after a failure of them, with one mended."""
+        failed, last = context.attempts[-1:], context.last
+        if not input.sampled or context.attempt == 1 or not failed or not isinstance(last, Assembly):
+            return Draft(_bound(input, input.preprocessing, input.models))
+        if not failed[0].violations:
+            return Attempt(None, "Nothing says what is to be mended.", TERMINATE)
+        changeable = {PREPARATION, *(file.path for one in input.models for file in one.files)}
+        return self.repairer.mended(last, failed[0].violations[0], changeable, context)
 
     def check(self, input: AssemblerInput, output: Assembly, context: Context) -> Verdict:
-        """Every track left candidates whose out-of-fold predictions the harness has verified."""
+        """It ran on a sample; every track left candidates whose out-of-fold predictions the harness has verified."""
+        if output.failures or not output.tracks:
+            return Verdict.of(output.failures or (Violation(code="no-track", message="Nothing was trained."),))
         material, folder = Material.of(input.dataset, input.profile), self.store.folder(output.store)
         wrong: list[Violation] = []
         measured = []
@@ -91,16 +124,18 @@ class Assembler(BaseActor):
         return f"Train again: {violation.message}"
 
     def _on_sample(
-        self, project: Project, track: str, material: Material, blueprint: Blueprint, context: Context
+        self, project: Project, track: str, material: Material, blueprint: Blueprint, is_foreign: bool
     ) -> Violation | None:
-        """What goes wrong on a few rows; None if nothing does."""
-        context.progress(f"{track}: on a sample")
+        """What goes wrong on a few rows; None if nothing does.
+
+        Of models that the rules have written, candidates may fail for the data's sake; of others, that is a mistake.
+        """
         modality = modality_of(blueprint)
         sample = modality.sample(material, SAMPLE)
         project.lay_out(sample, blueprint, "sample")
-        done = project.train(track, blueprint, SAMPLE_SECONDS, "sample")
+        done = project.train(track, blueprint, FOREIGN_SECONDS if is_foreign else SAMPLE_SECONDS, "sample")
         found = modality.candidates(project.folder / "sample" / "tracks" / track, sample)
-        if done.ok and found.candidates:
+        if done.ok and found.candidates and not (is_foreign and failed_in(found)):
             return None
         return analysed(project.folder, track, done, found)
 
@@ -120,12 +155,19 @@ class Assembler(BaseActor):
         return runs
 
 
-def _bound(input: AssemblerInput) -> tuple[TextFile, ...]:
+def _bound(input: AssemblerInput, preprocessing: Code, models: Sequence[TrackCode]) -> tuple[TextFile, ...]:
     """All files of the project; where a path comes twice, the coder's stands."""
-    shared = modality_of(input.blueprint).shared_files([one.track for one in input.models if not one.unavailable])
-    parts = [shared, *(one.files for one in input.models), input.preprocessing.files]
+    shared = modality_of(input.blueprint).shared_files(input.tracks)
+    parts = [shared, *(one.files for one in models), preprocessing.files]
     files = {file.path: file for part in parts for file in part}
     return tuple(files[path] for path in sorted(files))
+
+
+def _written(input: AssemblerInput) -> tuple[Code, list[TrackCode]]:
+    """What the rules write in place of the coders."""
+    modality = modality_of(input.blueprint)
+    models = [TrackCode(track=track, files=modality.track_files(track)) for track in input.tracks]
+    return Code(files=modality.preparation_files()), models
 
 
 def _name(files: tuple[TextFile, ...], input: AssemblerInput) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from palmette.automl.selection import Found
+from palmette.automl.selection import Found, Trial
 from palmette.engine import Violation
 from palmette.sandbox import ExecutionResult, told_from
 
@@ -14,13 +14,19 @@ CONTRACT = re.compile(r"ContractError: (rows|features|predictions):")
 FRAME = re.compile(r'File "([^"]+\.py)", line \d+')
 
 
+def failed_in(found: Found) -> list[Trial]:
+    """The candidates that ended in an error."""
+    return [trial for trial in found.trials if trial.status == "failed"]
+
+
 def analysed(folder: Path, track: str, done: ExecutionResult, found: Found) -> Violation:
     """The failure of a track on a sample.
 
     contract-unfulfilled: what preprocessing gives is not what was agreed. contract-misused: a model takes what was
     agreed for something else, or gives something else.
     """
-    notes = "\n".join(f"{trial.name}: {trial.note}" for trial in found.trials if trial.note)
+    noted = failed_in(found) or [trial for trial in found.trials if trial.note]
+    notes = "\n".join(f"{trial.name}: {trial.note}" for trial in noted)
     trace = told_from(folder, f"{done.stderr}\n{notes}".strip())
     told = [*(violation.message for violation in found.violations), *trace.splitlines()]
     last = next((line for line in reversed(trace.splitlines()) if line.strip()), "") or done.note or done.ended

@@ -119,12 +119,11 @@ def _missing(output: TrackCode, own: Iterable[TextFile]) -> list[Violation]:
 
 def _exported(text: str) -> frozenset[str]:
     """The names in `__all__`."""
-    found = [
-        ast.literal_eval(node.value)
-        for node in ast.parse(text).body
-        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == "__all__" for one in node.targets)
-    ]
-    return frozenset(name for names in found for name in names)
+    for node in ast.parse(text).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
+                return frozenset(str(one.value) for one in names if isinstance(one, ast.Constant))
+    return frozenset()
 
 
 def _bound(text: str) -> frozenset[str]:

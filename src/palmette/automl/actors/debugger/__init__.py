@@ -1,0 +1,1 @@
+"""The corrected text of one file of the assembled project."""

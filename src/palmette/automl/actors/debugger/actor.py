@@ -1,0 +1,51 @@
+"""The task `debugger`: gives the corrected text of the file that a failure was found to be from."""
+
+from __future__ import annotations
+
+from palmette.automl.actors.debugger.offline import Corrected, DebuggerInput
+from palmette.automl.reach import objections
+from palmette.engine import TERMINATE, Attempt, Context, TextFile, Verdict, Violation
+from palmette.llm import NEEDED, Agent, Answer, Python, Section, section
+
+
+class DebuggerAnswer(Answer):
+    code: Python
+    """The whole corrected file."""
+
+
+class Debugger(Agent):
+    """Changes one file, and in it no more than the failure asks for."""
+
+    name = "debugger"
+    description = "Corrects the file of a failed project that the failure is from."
+    produces = "corrected"
+    Input = DebuggerInput
+    Output = Corrected
+    Answer = DebuggerAnswer
+    has_criterion = True
+
+    def offline(self, input: DebuggerInput, context: Context) -> Attempt[Corrected]:
+        return Attempt(None, f"The rules correct no text: {input.analysis.cause}", TERMINATE, (input.failure,))
+
+    def brief(self, input: DebuggerInput, context: Context) -> tuple[Section, ...]:
+        failure, analysis = input.failure, input.analysis
+        return (
+            section("failure", failure.message, failure.evidence, rank=NEEDED),
+            section("analysis", f"{analysis.kind}, in {analysis.path}: {analysis.cause}", rank=NEEDED),
+            section("contract", input.contract, rank=1, language="json"),
+            section("file", input.file.text, rank=NEEDED, language="python"),
+            section("beside", *(f"{file.path}:\n{file.text}" for file in input.beside), rank=2),
+        )
+
+    def read(self, answer: DebuggerAnswer, input: DebuggerInput, context: Context) -> Attempt[Corrected]:
+        text = answer.code if answer.code.endswith("\n") else f"{answer.code}\n"
+        file = TextFile(path=input.file.path, text=text)
+        reason = answer.reason or input.analysis.cause
+        return Attempt(Corrected(file=file), reason, answer.fix or f"{file.path} is changed.")
+
+    def check(self, input: DebuggerInput, output: Corrected, context: Context) -> Verdict:
+        """It is the file that was asked for, another text than before, and reaches nothing outside."""
+        if output.file.path != input.file.path or output.file.text == input.file.text:
+            message = f"{input.file.path} is as it was."
+            return Verdict.of([Violation(code="not-changed", message=message, subject=input.file.path)])
+        return Verdict.of(objections([output.file]))

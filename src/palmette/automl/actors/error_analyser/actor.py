@@ -1,0 +1,62 @@
+"""The task `error_analyser`: says which part of the contract a failure breaks, and which file is to be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from palmette.automl.actors.error_analyser.offline import PREPARATION, Analysis, AnalysisInput, Kind, by_trace
+from palmette.engine import Attempt, Context, TextFile, Verdict, Violation
+from palmette.llm import NEEDED, Agent, Answer, Section, section
+
+
+class AnalysisAnswer(Answer):
+    kind: Kind
+    path: str
+    """The one file that is to be changed, as it is listed."""
+    cause: str
+    """One sentence: what is wrong in it, by the contract and the trace."""
+
+
+class ErrorAnalyser(Agent):
+    """Fault localisation: a failure to fulfil the contract, a violation in using it, or something else."""
+
+    name = "error_analyser"
+    description = "Says of a failed project which part of the contract is broken, and in which file."
+    produces = "analysis"
+    Input = AnalysisInput
+    Output = Analysis
+    Answer = AnalysisAnswer
+    has_criterion = True
+
+    def offline(self, input: AnalysisInput, context: Context) -> Attempt[Analysis]:
+        return Attempt(by_trace(input))
+
+    def brief(self, input: AnalysisInput, context: Context) -> tuple[Section, ...]:
+        failure = input.failure
+        return (
+            section("failure", failure.message, failure.evidence, rank=NEEDED),
+            section("contract", input.contract, rank=1, language="json"),
+            section("files", *(f"{file.path}:\n{file.text}" for file in _named_first(input)), rank=2),
+        )
+
+    def read(self, answer: AnalysisAnswer, input: AnalysisInput, context: Context) -> Attempt[Analysis]:
+        made = Analysis(kind=answer.kind, path=answer.path, cause=" ".join(answer.cause.split()))
+        return Attempt(made, answer.reason, answer.fix)
+
+    def check(self, input: AnalysisInput, output: Analysis, context: Context) -> Verdict:
+        """The file is one of those that may be changed, and on the side of the contract that is said to be broken."""
+        return Verdict.of(list(_objections(input, output)))
+
+
+def _named_first(input: AnalysisInput) -> list[TextFile]:
+    """The files, those that the trace names first."""
+    return sorted(input.files, key=lambda file: (file.path not in input.failure.evidence, file.path))
+
+
+def _objections(input: AnalysisInput, output: Analysis) -> Iterator[Violation]:
+    if output.path not in {file.path for file in input.files}:
+        message = f"{output.path!r} is not a file that may be changed."
+        yield Violation(code="analysis-misplaced", message=message, subject=output.path)
+    elif output.kind != "other" and (output.kind == "contract-unfulfilled") != (output.path == PREPARATION):
+        message = f"A failure of the kind {output.kind} is not mended in {output.path!r}."
+        yield Violation(code="analysis-misplaced", message=message, subject=output.path)
