@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palmette.automl.actors.deployer import contents
-from palmette.automl.artefacts import Assembly, Assessment, Comparison, Delivery, Settings
+from palmette.automl.actors.deployer.describing import answer_rows, write_descriptions
+from palmette.automl.artefacts import (
+    Assembly,
+    Assessment,
+    Choice,
+    Comparison,
+    Delivery,
+    Knowledge,
+    Plans,
+    Settings,
+)
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import (
     Asked,
@@ -48,6 +58,9 @@ class DeployerInput(Model):
     dataset: Dataset
     blueprint: Blueprint
     profile: Profile
+    knowledge: Knowledge | None = None
+    plans: Plans | None = None
+    choice: Choice | None = None
     settings: Settings = Settings()
 
 
@@ -74,21 +87,20 @@ class Deployer(BaseActor):
         if measured.violations:
             reason = "; ".join(violation.message for violation in measured.violations)
             return Attempt(None, reason, TERMINATE, measured.violations)
-        self._describe(project, input, measured)
+        context.progress("writing the report")
+        write_descriptions(project, input, measured)
+        answers = answer_rows(project, input, self.sandbox, context.workspace)
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")
         return Attempt(
             Delivery(
                 folder=str(folder),
                 files=tuple(manifest.files),
-                measurements=measured.measurements,
+                measurements=(*measured.measurements, *([answers] if answers else [])),
                 p50=measured.p50,
                 p95=measured.p95,
             )
         )
-
-    def _describe(self, project: Path, input: DeployerInput, measured: Measured) -> None:
-        """Writes what people read about the project into it, once everything is measured."""
 
     def check(self, input: DeployerInput, output: Delivery, context: Context) -> Verdict:
         """The folder holds what was chosen and measured: code, members, models; every measurement passed."""
