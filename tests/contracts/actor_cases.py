@@ -12,15 +12,20 @@ from typing import Any
 
 from small_team import PREFIX, SmallTeam
 
+from palmette.automl.actors.data_planner.actor import DataPlanner
 from palmette.automl.actors.data_profiler.actor import DataProfiler
 from palmette.automl.actors.data_profiler.offline import ProfilerInput
 from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
+from palmette.automl.actors.execution_verifier.actor import ExecutionVerifier
+from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
+from palmette.automl.actors.model_planner.actor import ModelPlanner
+from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
 from palmette.automl.data import Places
 from palmette.automl.data.load import load
 from palmette.automl.requirements import DataSummary, Request, read_request
-from palmette.engine import Violation
+from palmette.engine import Context, Violation
 
 WISH = "Build a model to classify the rating as good or bad from size and place, with an accuracy of at least 0.9."
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -77,6 +82,29 @@ def profiler_input(path: Path) -> ProfilerInput:
     return ProfilerInput(dataset=dataset, requirements=made)
 
 
+def planned(path: Path, until: Any) -> Any:
+    """The input of an actor that plans, with what those before it make of the file."""
+    known: dict[str, Any] = dict(profiler_input(path))
+    known["profile"] = made(DataProfiler, known)
+    for actor, name in ((PlanWriter, "plan"), (DataPlanner, "data_plan"), (ModelPlanner, "proposals")):
+        if until is actor:
+            break
+        output = made(actor, known)
+        known[name] = output.plans[0] if name == "plan" else (output,) if name == "proposals" else output
+    return until.Input(**{name: known[name] for name in until.Input.model_fields if name in known})
+
+
+def made(actor: Any, known: dict[str, Any]) -> Any:
+    """What an actor makes by its rules."""
+    fields = {name: known[name] for name in actor.Input.model_fields if name in known}
+    return actor().run(actor.Input(**fields), Context(actor.name, Path("/nowhere"))).output
+
+
+def of_planning(cls: Any, code: str) -> ActorCase:
+    """An actor of the AutoML environment that plans."""
+    return of_automl(cls, lambda path: planned(path, cls), code)
+
+
 def of_features(name: str, code: str = "", subject: str = "", **options: bool) -> ActorCase:
     """An actor of the feature environment, with the services of a small team; `code` is what it answers for."""
     violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
@@ -108,4 +136,9 @@ CASES = [
     ),
     of_automl(DataRetriever, lambda path: RetrieverInput(places=Places(named=(str(path),))), "data-differ"),
     of_automl(DataProfiler, profiler_input, "leak-found"),
+    of_planning(KnowledgeRetriever, "insight-unsourced"),
+    of_planning(PlanWriter, "plan-rejected"),
+    of_planning(DataPlanner, "column-used"),
+    of_planning(ModelPlanner, "candidate-unknown"),
+    of_planning(ExecutionVerifier, "choice-refused"),
 ]

@@ -41,6 +41,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]
                 pass
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that left is meant
         servers.append(server)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         monkeypatch.setenv(literature.SWITCH, f"http://127.0.0.1:{server.server_port}/api/query")

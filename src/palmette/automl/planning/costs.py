@@ -25,7 +25,7 @@ class Measured(Model):
     kilobytes_per_row: float = 0.0
     """More for every training row."""
     milliseconds: float
-    """To answer for one row."""
+    """To answer for one row that is prepared."""
     grows_with_classes: bool = False
     """Whether there is one model for each of three or more classes."""
 
@@ -33,8 +33,10 @@ class Measured(Model):
 class Costs(Model):
     """The table of measurements."""
 
-    machine: str
+    how: str
     """Where and how they were measured."""
+    milliseconds: float
+    """To prepare one row, whatever answers."""
     algorithms: Mapping[str, Measured]
 
 
@@ -70,7 +72,7 @@ def cost(algorithm: str, size: Size) -> Cost:
     return Cost(
         seconds=_figure(times * (one.seconds + one.seconds_per_cell * size.rows * size.features)),
         megabytes=_figure(times * (one.kilobytes + one.kilobytes_per_row * size.rows) / 1000),
-        milliseconds=_figure(times * one.milliseconds),
+        milliseconds=_figure(costs().milliseconds + times * one.milliseconds),
     )
 
 

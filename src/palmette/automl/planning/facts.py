@@ -45,6 +45,11 @@ def figures_of(profile: Profile) -> dict[str, float]:
     return {name: found.get(name, 0.0) for name in NAMES}
 
 
+def shown_figures(profile: Profile) -> str:
+    """The meta-features that are not 0, a line each."""
+    return "\n".join(f"{name}: {value:g}" for name, value in figures_of(profile).items() if value)
+
+
 def metric_of_run(requirements: Requirements, profile: Profile) -> Metric | None:
     """What candidates are compared by; None for clustering, of which no score can be told beforehand."""
     return None if profile.aim.task == "clustering" else goal_of(requirements, profile).measure

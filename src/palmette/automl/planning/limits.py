@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from palmette.automl.artefacts import Expectation
 from palmette.automl.planning.costs import Cost
+from palmette.automl.planning.costs import costs as table
 from palmette.automl.requirements import Constraint
 
 MARGIN = 5.0
@@ -41,9 +42,9 @@ def needs(needed: Cost | Expectation, limits: Iterable[Constraint]) -> list[Need
 
 def together(costs: Iterable[Cost | Expectation]) -> Cost:
     """What several models cost that answer together; to train, as the quickest of them: the rest may be left out."""
-    each = list(costs)
+    each, prepared = list(costs), table().milliseconds
     return Cost(
         seconds=min(one.seconds for one in each),
         megabytes=sum(one.megabytes for one in each),
-        milliseconds=sum(one.milliseconds for one in each),
+        milliseconds=prepared + sum(one.milliseconds - prepared for one in each),
     )

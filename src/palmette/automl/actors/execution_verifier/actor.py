@@ -70,7 +70,7 @@ class ExecutionVerifier(Agent):
         refused = [problem.message for one in judgements if one not in fine for problem in one.problems]
         return (
             section("request", input.requirements.text, rank=NEEDED, language="text"),
-            section("wishes", *wanted, rank=NEEDED),
+            section("wishes", "\n".join(wanted), rank=NEEDED),
             section("seconds", f"{input.settings.seconds:g}", rank=NEEDED),
             section("proposals", *map(_shown, fine), rank=NEEDED, language="text"),
             section("refused", *refused, rank=1),

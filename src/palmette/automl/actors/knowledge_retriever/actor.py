@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palmette.automl.actors.knowledge_retriever.offline import MOST, KnowledgeInput, found, in_turn, knowledge
 from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.planning.facts import shown_figures
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
@@ -53,11 +54,10 @@ class KnowledgeRetriever(Agent):
             f"{number}. {one.text}\n   from: {one.source}\n   applies: {one.because}"
             for number, one in enumerate(in_turn(sources), start=1)
         ]
-        figures = [f"{one.name}: {one.value:g}" for one in input.profile.meta if one.value]
         return (
             section("request", input.requirements.text or "(no words)", rank=NEEDED, language="text"),
             section("aim", input.profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("figures", *figures, rank=2),
+            section("figures", shown_figures(input.profile), rank=2),
             section("suggestions", *(fact.text for fact in input.profile.suggestions), rank=2),
             section("findings", *told, rank=1),
         )

@@ -13,7 +13,7 @@ from palmette.automl.actors.model_planner.offline import (
     proposal,
 )
 from palmette.automl.artefacts import Proposal
-from palmette.automl.planning.facts import figures_of, folds_of
+from palmette.automl.planning.facts import folds_of, shown_figures
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
@@ -57,14 +57,14 @@ class ModelPlanner(Agent):
         return Attempt(made)
 
     def brief(self, input: ModelPlannerInput, context: Context) -> tuple[Section, ...]:
-        plan, figures = input.data_plan.plan, figures_of(input.profile)
+        plan = input.data_plan.plan
         wanted = [str(one) for one in input.requirements.problem.constraints]
         wanted += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
         return (
             section("plan", plan.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
             section("steps", *input.data_plan.steps, rank=2),
-            section("wishes", *wanted, rank=1),
-            section("figures", *(f"{name}: {value:g}" for name, value in figures.items() if value), rank=2),
+            section("wishes", "\n".join(wanted), rank=1),
+            section("figures", shown_figures(input.profile), rank=2),
             section("candidates", *(one.model_dump_json() for one in candidates(input)), rank=NEEDED, language="json"),
         )
 

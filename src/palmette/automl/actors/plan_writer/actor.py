@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from palmette.automl.actors.plan_writer.offline import PlanWriterInput, plans, substance, wishes
 from palmette.automl.artefacts import Plan, Plans
 from palmette.automl.planning.algorithms import available, track_of
-from palmette.automl.planning.facts import figures_of, listed, validation
+from palmette.automl.planning.facts import listed, shown_figures, validation
 from palmette.automl.planning.wishes import Wishes
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
@@ -85,11 +85,11 @@ class PlanWriter(Agent):
             section("request", input.requirements.text, rank=NEEDED, language="text"),
             section("count", str(input.settings.plans), rank=NEEDED),
             section("seconds", f"{input.settings.seconds:g}", rank=NEEDED),
-            section("wishes", *said, *input.requirements.dataset.preprocessing, rank=NEEDED),
+            section("wishes", "\n".join([*said, *input.requirements.dataset.preprocessing]), rank=NEEDED),
             section("algorithms", "\n".join(algorithms), rank=NEEDED, language="text"),
             section("insights", *(f"{one.text} ({one.source}; {one.because})" for one in input.knowledge.insights)),
             section("aim", profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("figures", *(f"{name}: {value:g}" for name, value in figures_of(profile).items() if value), rank=1),
+            section("figures", shown_figures(profile), rank=1),
             section("findings", *(fact.text for fact in profile.suggestions), *profile.remarks, rank=2),
             section("validation", validation(profile), rank=NEEDED),
         )
