@@ -19,9 +19,12 @@ from palmette.automl.requirements.columns import (
     usual,
     words_in,
 )
-from palmette.automl.requirements.model import Task
+from palmette.automl.requirements.model import ColumnHint, Task
 from palmette.automl.requirements.tasks import fitting
 from palmette.automl.requirements.text import Span, Text
+
+MOST_CLASSES = 50
+"""Of a column that nobody named, above which it is rather a name than a target."""
 
 _STOP = (
     r"and (?:then )?(?:predict|classif|estimat|forecast|train|deploy|report|send|give|"
@@ -300,8 +303,13 @@ def _default(spoken: Sequence[Spoken], columns: Columns) -> Chosen:
     if (name := usual(columns)) is not None:
         return Chosen(name, "usual", said)
     if columns:
-        return Chosen(list(columns)[-1], "last", said)
+        learnable = [name for name, hint in columns.items() if hint.kind != "categorical" or _is_few(hint)]
+        return Chosen((learnable or list(columns))[-1], "last", said)
     return Chosen("", "none", said or (spoken[0] if spoken else None))
+
+
+def _is_few(hint: ColumnHint) -> bool:
+    return hint.distinct is None or hint.distinct <= MOST_CLASSES
 
 
 def _asks(before: str) -> bool:
