@@ -92,6 +92,22 @@ class Treatment(Model):
     reason: str
 
 
+class Derived(Model):
+    """A feature that is computed from numbers of the same row; missing where one of them is."""
+
+    name: str
+    """Letters, digits and single underscores."""
+    operation: Literal[
+        "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "missing"
+    ]
+    """difference: the first less the second; ratio: the first by the second; log: of 1 + x, with the sign of x;
+    missing: how many of them are."""
+    columns: tuple[str, ...]
+    """Columns that are numbers or yes and no."""
+    reason: str
+    """Why a model could not find it easily by itself; one sentence."""
+
+
 class DataPlan(Model):
     """A plan's part for the data: what the rows become before a model sees them."""
 

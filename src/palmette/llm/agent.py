@@ -64,6 +64,10 @@ class Agent(BaseActor):
         """
         raise NotImplementedError
 
+    def objection(self, answer: Any, input: Any) -> str:
+        """Why no output can be made of an answer, so that the model is asked again; empty where one can."""
+        return ""
+
     def is_settled(self, input: Any) -> bool:
         """Whether nothing is left to decide: the rules answer then, and no call is paid for."""
         return False
@@ -81,7 +85,8 @@ class Agent(BaseActor):
         if self.model is None or self.is_settled(input):
             return self.offline(input, context)
         try:
-            answer = self.model.ask(self.render(input, context), self.Answer, context.pay)
+            asked = self.render(input, context)
+            answer = self.model.ask(asked, self.Answer, context.pay, lambda found: self.objection(found, input))
         except AnswerError as error:
             return Attempt(None, error.message, TERMINATE, error.violations)
         if answer.hands_over:

@@ -52,8 +52,16 @@ class Answerer:
         """Which models answer, e.g. `openai:a, else anthropic:b`."""
         return ", else ".join(provider.name for provider in self.providers)
 
-    def ask(self, prompt: Prompt, answer: type[A], pay: Pay) -> A | Answer:
+    def ask(
+        self, prompt: Prompt, answer: type[A], pay: Pay, objection: Callable[[A], str] = lambda _: ""
+    ) -> A | Answer:
         """The model's answer, or a bare `Answer` that hands the task over.
+
+        Args:
+            prompt: What is asked.
+            answer: What the reply is read into.
+            pay: Pays for the exchange.
+            objection: Why an answer that can be read cannot be; empty where it can.
 
         Raises:
             AnswerError: the answers could not be used, however often the model was told why.
@@ -64,6 +72,8 @@ class Answerer:
         for _ in range(RE_ASKS + 1):
             reply = self.reply(asked, pay)
             found = read_answer(reply, answer)
+            if isinstance(found, answer) and (why := objection(found)):
+                found = BadAnswer("answer-impossible", why)
             if isinstance(found, Answer):
                 return found
             bad = found

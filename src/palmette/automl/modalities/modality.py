@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Score, Track
+from palmette.automl.artefacts import Derived, Score, Track
 from palmette.automl.data import Dataset
 from palmette.automl.goal import Goal, goal_of
 from palmette.automl.material import Material
@@ -40,6 +40,12 @@ class Outline:
     algorithms: Sequence[str]
     """Those that are wanted, in order; empty for all."""
     seed: int
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """By column that is taken for another kind than the file's: which."""
+    derived: Sequence[Derived] = ()
+    """Features beside the columns."""
+    validation: str = ""
+    """Why candidates are compared as they are, in words."""
 
     @property
     def goal(self) -> Goal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.automl.artefacts import Choice, DataPlan, Plans, Proposal, Settings
+from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plan, Plans, Proposal, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, Outline, draft
@@ -18,25 +18,33 @@ class GuidelineInput(Model):
     choice: Choice | None = None
     proposals: tuple[Proposal, ...] = ()
     plans: Plans | None = None
+    knowledge: Knowledge | None = None
     settings: Settings = Settings()
     guided: bool = True
     """False: from what is fixed alone, as if nobody had profiled the data or planned."""
 
     @property
-    def data_plan(self) -> DataPlan | None:
-        """The part for the data of what was chosen, or of the first proposal where nobody chooses."""
+    def proposal(self) -> Proposal | None:
+        """What was chosen, or the first proposal where nobody chooses."""
         proposal = self.choice.proposal if self.choice else next(iter(self.proposals), None)
-        return proposal.data if proposal and self.guided else None
+        return proposal if self.guided else None
+
+    @property
+    def data_plan(self) -> DataPlan | None:
+        return self.proposal.data if self.proposal else None
+
+    @property
+    def plan(self) -> Plan | None:
+        """That of the proposal, or the first one where none was decomposed."""
+        if self.proposal:
+            return self.proposal.data.plan
+        return self.plans.plans[0] if self.plans and self.guided else None
 
     @property
     def algorithms(self) -> tuple[str, ...]:
         """Those of what was chosen, else of the first proposal, else of the first plan, in order."""
-        if not self.guided:
-            return ()
-        proposal = self.choice.proposal if self.choice else next(iter(self.proposals), None)
-        plan = proposal.data.plan if proposal else self.plans.plans[0] if self.plans else None
-        candidates = [one.algorithm for one in proposal.candidates] if proposal else []
-        return tuple(dict.fromkeys([*(plan.algorithms if plan else ()), *candidates]))
+        candidates = [one.algorithm for one in self.proposal.candidates] if self.proposal else []
+        return tuple(dict.fromkeys([*(self.plan.algorithms if self.plan else ()), *candidates]))
 
 
 def blueprint_of(input: GuidelineInput) -> Blueprint:
@@ -45,17 +53,20 @@ def blueprint_of(input: GuidelineInput) -> Blueprint:
     Raises:
         UserError: no column is left to learn from.
     """
-    return draft(
-        Outline(
-            requirements=input.requirements,
-            dataset=input.dataset,
-            profile=input.profile,
-            rows=Material.of(input.dataset, input.profile).train,
-            left_out=_left_out(input),
-            reasons={one.column: one.reason for one in input.data_plan.treatments} if input.data_plan else {},
-            algorithms=input.algorithms,
-            seed=input.settings.seed,
-        )
+    return draft(outline_of(input))
+
+
+def outline_of(input: GuidelineInput) -> Outline:
+    """What is decided, and what follows from the chosen plan."""
+    return Outline(
+        requirements=input.requirements,
+        dataset=input.dataset,
+        profile=input.profile,
+        rows=Material.of(input.dataset, input.profile).train,
+        left_out=_left_out(input),
+        reasons={one.column: one.reason for one in input.data_plan.treatments} if input.data_plan else {},
+        algorithms=input.algorithms,
+        seed=input.settings.seed,
     )
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
+from palmette.automl.artefacts import Derived
 from palmette.automl.data import Dialect, Reading
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
+from palmette.automl.modalities.tabular.derived import objections
+from palmette.automl.modalities.tabular.names import distinct, plain
 from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
 from palmette.documents import Model
 
@@ -84,12 +88,30 @@ class TableBlueprint(Model):
     """Training rows: starting points and limits depend on it."""
     columns: tuple[ColumnPlan, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    """Features beside the columns."""
     source: Source = Source()
     threads: int = Field(default=2, ge=1)
     """Of one fit; fits run one after the other."""
     trials: int = Field(default=200, ge=0)
     """Settings that are tried beyond the starting points, if the time allows."""
     seed: int = 0
+
+    @model_validator(mode="after")
+    def _derives_from_numbers(self) -> Self:
+        if found := [message for _, message in self.objections(self.derived)]:
+            raise ValueError("; ".join(found))
+        return self
+
+    def objections(self, derived: Iterable[Derived]) -> Iterator[tuple[str, str]]:
+        """Names of features that cannot be derived from these columns, each with why."""
+        numbers = [column.name for column in self.columns if column.kind in ("numeric", "boolean")]
+        return objections(derived, numbers, self.feature_names.values())
+
+    @property
+    def feature_names(self) -> dict[str, str]:
+        """By column: what its feature is called, or begins with."""
+        return distinct((column.name for column in self.columns), plain)
 
 
 class Blueprint(TableBlueprint):
@@ -110,6 +132,8 @@ class Blueprint(TableBlueprint):
     algorithms: tuple[Algorithm, ...] = Field(default=ALGORITHMS, min_length=1)
     """Those that the project may use, and that are installed where it runs."""
     folds: Folds = Folds()
+    validation: str = ""
+    """Why candidates are compared so, and what that cannot say; in words."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -12,6 +12,12 @@ FORMATS: dict[str, Literal["parquet", "excel"]] = {"parquet": "parquet", "excel"
 """Of files whose rows the project reads as they are; all others become CSV."""
 
 
+def outlined(outline: Outline) -> list[Column]:
+    """The columns that are used, each of the kind that it is taken for."""
+    kept = [column for column in outline.dataset.columns if column.name not in outline.left_out]
+    return [column.model_copy(update={"kind": outline.kinds.get(column.name, column.kind)}) for column in kept]
+
+
 def as_outlined(drawn: TableBlueprint, outline: Outline) -> dict[str, Any]:
     """Columns and source as in the file and with their reasons, for a blueprint that was drawn from the rows alone."""
     known = {column.name: column for column in outline.dataset.columns}

@@ -92,7 +92,7 @@ def class_names(target: pd.Series) -> pd.Series:
 
 def _plan(column: Column, values: pd.Series) -> ColumnPlan:
     kind = KINDS[column.kind]
-    categories = sorted(map(str, values.dropna().unique())) if kind == "categorical" else []
+    categories = sorted(class_names(values.dropna()).unique()) if kind == "categorical" else []
     return ColumnPlan(
         name=column.name,
         kind=kind,

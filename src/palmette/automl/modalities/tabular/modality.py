@@ -17,7 +17,7 @@ from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular import writer
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
 from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
-from palmette.automl.modalities.tabular.columns import as_outlined
+from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
 from palmette.automl.modalities.tabular.tracks import available
 from palmette.automl.profile import Profile
@@ -44,12 +44,21 @@ class Tabular:
         "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
     )  # fmt: skip
     PROBE: ClassVar = """\
+import json, pathlib
+import pandas as pd
 import contract, preprocess, target
 rows = preprocess.read("rows")
 contract.check_rows(rows)
 features = preprocess.features(rows)
 contract.check_features(features)
 target.learnt(rows[preprocess.TARGET])
+for place in {0, len(rows) // 2, len(rows) - 1}:
+    alone = preprocess.features(rows.iloc[[place]])
+    pd.testing.assert_frame_equal(alone, features.iloc[[place]], obj="features of a row by itself")
+asked = json.loads(pathlib.Path("tests/rows.json").read_text("utf-8"))
+asked = preprocess.typed(pd.DataFrame(asked, columns=contract.COLUMNS, dtype=object))
+contract.check_rows(asked)
+contract.check_features(preprocess.features(asked))
 print(len(features))
 """
 
@@ -59,11 +68,12 @@ print(len(features))
     def draft(outline: Outline) -> Blueprint:
         goal = outline.goal
         assert goal.task != "clustering"
-        columns = [column for column in outline.dataset.columns if column.name not in outline.left_out]
+        columns = outlined(outline)
         aim = Goal(goal.task, goal.target, goal.metric, goal.positive)
         drawn = draft(aim, columns, outline.rows, _algorithms(outline.algorithms), outline.seed)
         found = {"title": f"{goal.target} ({goal.task})", "folds": _folds(drawn.folds, outline.profile)}
-        return drawn.model_copy(update=found | as_outlined(drawn, outline))
+        said = {"derived": tuple(outline.derived), "validation": outline.validation}
+        return drawn.model_copy(update=found | said | as_outlined(drawn, outline))
 
     def preparation_files(self) -> tuple[TextFile, ...]:
         return writer.preparation_files(self.blueprint)
