@@ -85,7 +85,8 @@ def test_tracks_have_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(algorithms.available("regression", ["traditional"])) == set(HERE)
     assert algorithms.available("regression", ["neural", "pretrained"]) == ()
     assert algorithms.available("clustering", ["traditional"]) == algorithms.CLUSTERING
-    assert [algorithms.track_of(name) for name in ("resnet", "linear", "kmeans")] == ["neural", "traditional", "traditional"]
+    tracks = [algorithms.track_of(name) for name in ("resnet", "linear", "kmeans")]
+    assert tracks == ["neural", "traditional", "traditional"]
 
 
 def profile(task: str, figures: dict[str, float], target: TargetProfile) -> Profile:

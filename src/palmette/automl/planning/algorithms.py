@@ -9,6 +9,8 @@ from palmette.automl.modalities.tabular import TRACKS, installed
 from palmette.automl.modalities.tabular.algorithms import BOOSTING
 
 TREES = frozenset({*BOOSTING, "extra_trees", "random_forest"})
+READABLE = frozenset({"linear", "kmeans"})
+"""Those whose model a person can read."""
 CLUSTERING = ("kmeans", "gmm", "agglomerative", "spectral", "hdbscan")
 MEANT: Mapping[str, frozenset[str]] = {
     "gradient_boosting": frozenset(BOOSTING),

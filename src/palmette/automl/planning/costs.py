@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from palmette.documents import Model, read_document
 
-DEAREST = "catboost"
+DEAREST = "tabm"
 """The algorithm whose costs are taken for one that was never measured."""
 
 
@@ -18,8 +18,10 @@ class Measured(Model):
 
     seconds: float
     """To train on few rows."""
-    seconds_per_cell: float
+    seconds_per_cell: float = 0.0
     """More for every cell (rows times features) of the training rows."""
+    seconds_per_pair: float = 0.0
+    """More for every pair of training rows."""
     kilobytes: float
     """Of its file on few rows."""
     kilobytes_per_row: float = 0.0
@@ -69,8 +71,9 @@ def cost(algorithm: str, size: Size) -> Cost:
     """What an algorithm costs on data of this size; the most that was measured, where it never was."""
     one = costs().algorithms.get(algorithm) or costs().algorithms[DEAREST]
     times = size.folds * (size.outputs if one.grows_with_classes else 1)
+    growing = one.seconds_per_cell * size.rows * size.features + one.seconds_per_pair * size.rows**2
     return Cost(
-        seconds=_figure(times * (one.seconds + one.seconds_per_cell * size.rows * size.features)),
+        seconds=_figure(times * (one.seconds + growing)),
         megabytes=_figure(times * (one.kilobytes + one.kilobytes_per_row * size.rows) / 1000),
         milliseconds=_figure(costs().milliseconds + times * one.milliseconds),
     )

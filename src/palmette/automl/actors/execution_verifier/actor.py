@@ -17,6 +17,7 @@ from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
 
 LONGEST = 600
+MOODS = {"must": "only", "may": "to be tried first", "not": "never", "baseline": "to be compared with"}
 CODES = ("choice-unknown", "choice-refused", "rejections-differ", "text-too-long")
 """What it answers for."""
 
@@ -66,7 +67,7 @@ class ExecutionVerifier(Agent):
             raise AnswerError("No plan can keep what is asked for.", violations=_problems(judgements))
         wanted = [str(one) for one in input.requirements.problem.constraints]
         wanted += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
-        wanted += [f"{one.mood} be {one.name}" for one in input.requirements.model.algorithms]
+        wanted += [f"{MOODS[one.mood]}: {one.name}" for one in input.requirements.model.algorithms]
         refused = [problem.message for one in judgements if one not in fine for problem in one.problems]
         return (
             section("request", input.requirements.text, rank=NEEDED, language="text"),

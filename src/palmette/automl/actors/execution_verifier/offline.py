@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Choice, Expectation, Proposal, Rejected, Settings
+from palmette.automl.planning.algorithms import READABLE
 from palmette.automl.planning.facts import metric_of_run
 from palmette.automl.planning.limits import MARGIN, needs, together
 from palmette.automl.planning.scores import expected
@@ -17,6 +18,8 @@ from palmette.engine import Violation
 
 TOGETHER = 0.02
 """Skill that many models together are taken to add to the best of them."""
+EXPLAINED = 0.3
+"""Skill that a model which says why may lack, where an explainable one is preferred."""
 
 
 class VerifierInput(Model):
@@ -39,7 +42,7 @@ class Judgement(NamedTuple):
     lean: bool
     """Whether it delivers one model."""
     worth: float
-    """Expected skill of what it delivers."""
+    """Expected skill of what it delivers; more where it is preferred for saying why."""
 
     @property
     def name(self) -> str:
@@ -95,8 +98,9 @@ def _worth(proposal: Proposal, wishes: Wishes, input: VerifierInput) -> float:
     metric = metric_of_run(input.requirements, input.profile)
     fitting = [one for one in proposal.candidates if _fits(one, wishes, input.settings.seconds)]
     skills = [expected(one.algorithm, input.profile, metric).skill or 0.0 for one in fitting]
-    together = TOGETHER * (1 - 1 / len(skills)) if skills and proposal.data.plan.ensemble else 0.0
-    return max(skills, default=-1.0) + together
+    added = TOGETHER * (1 - 1 / len(skills)) if skills and proposal.data.plan.ensemble else 0.0
+    says_why = READABLE.issuperset(one.algorithm for one in proposal.candidates) and not proposal.data.plan.ensemble
+    return max(skills, default=-1.0) + added + (EXPLAINED if says_why and "explainable" in wishes.lean else 0.0)
 
 
 def _fits(one: Expectation, wishes: Wishes, seconds: float) -> bool:

@@ -17,6 +17,8 @@ from palmette.automl.requirements import Requirements
 from palmette.documents import Model
 from palmette.engine import Violation
 
+PATIENCE = 2.0
+"""By how many times an algorithm alone may be expected to take the time that there is for all: estimates are rough."""
 INSIGHTS = 3
 """That a plan cites at most."""
 
@@ -86,20 +88,18 @@ def _algorithms(bet: Bet, allowed: Sequence[str], wanted: Wishes) -> tuple[str, 
 
 
 def _affordable(input: PlanWriterInput, wanted: Wishes, again: bool) -> list[str]:
-    """The allowed algorithms that can keep time and limits; the one that comes closest where none can.
+    """The allowed algorithms that are expected to keep time and limits, else, at first, those that may by a margin.
 
-    Once plans were sent back, an estimate that misses a limit at all is enough to leave an algorithm out.
+    Where none can, it is the one that comes closest.
     """
-    strict = 1.0 if again else MARGIN
-    worst = {name: _times(name, input, wanted) for name in wanted.allowed}
-    fitting = [name for name, times in worst.items() if times <= strict]
-    return fitting or sorted(worst, key=lambda name: worst[name])[:1]
-
-
-def _times(name: str, input: PlanWriterInput, wanted: Wishes) -> float:
-    """What an algorithm needs at worst, as a share of what is allowed."""
-    needed = _cost(name, input)
-    return max([needed.seconds / input.settings.seconds, *(one.times for one in needs(needed, wanted.limits))])
+    patience = PATIENCE * input.settings.seconds
+    needed = {name: _cost(name, input) for name in wanted.allowed}
+    limits = {name: max((limit.times for limit in needs(needed[name], wanted.limits)), default=0.0) for name in needed}
+    quick = [name for name in needed if needed[name].seconds <= patience]
+    for margin in (1.0,) if again else (1.0, MARGIN):
+        if fitting := [name for name in quick if limits[name] <= margin]:
+            return fitting
+    return sorted(needed, key=lambda name: max(limits[name], needed[name].seconds / patience))[:1]
 
 
 def _cost(name: str, input: PlanWriterInput) -> Cost:
