@@ -65,12 +65,14 @@ class Classified(NamedTuple):
     """In its place."""
     worst: tuple[Confused, ...]
     figures: tuple[Figure, ...]
+    gap: float
+    """By how much probabilities miss what comes true, on average; NaN without probabilities."""
 
 
 def classified(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> Classified:
     """Of rows with their true classes (n,)."""
     true, said = truth.astype(str), predictions.values.astype(str)
-    names = predictions.classes or tuple(np.unique(np.concatenate([true, said])))
+    names = _ordered(predictions.classes or tuple(np.unique(np.concatenate([true, said])).tolist()))
     table = _counts(true, said, names)
     curves = _Curves(true, predictions, names, positive)
     shares = table / np.maximum(1, table.sum(axis=1, keepdims=True))
@@ -87,7 +89,16 @@ def classified(truth: NDArray[np.generic], predictions: Predictions, positive: s
         shading=Markup("") if is_written else heat(shares.tolist(), told),
         worst=_worst(table, names),
         figures=tuple(curves.figures()),
+        gap=curves.calibration().gap if curves.shown else float("nan"),
     )
+
+
+def _ordered(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Numbers by size: 2 before 10."""
+    try:
+        return tuple(sorted(names, key=float))
+    except ValueError:
+        return names
 
 
 def _counts(true: NDArray[np.str_], said: NDArray[np.str_], names: tuple[str, ...]) -> NDArray[np.int64]:
@@ -137,6 +148,16 @@ def _worst(table: NDArray[np.int64], names: tuple[str, ...]) -> tuple[Confused, 
     )
 
 
+class Calibration(NamedTuple):
+    """What probabilities say and what came true, by group of rows."""
+
+    means: Floats
+    rates: Floats
+    ends: Floats
+    """(groups, 2): of the 95 % intervals of the rates."""
+    gap: float
+
+
 class _Curves:
     """ROC, precision and recall, calibration; nothing where there are no probabilities."""
 
@@ -144,7 +165,7 @@ class _Curves:
         self, true: NDArray[np.str_], predictions: Predictions, names: tuple[str, ...], positive: str | None
     ) -> None:
         self.true, self.names, self.said = true, names, predictions.values.astype(str)
-        self.probabilities = predictions.probabilities
+        self.probabilities, self.classes = predictions.probabilities, predictions.classes
         self.positive = positive if positive in names else names[-1]
         asked = (self.positive,) if len(names) == 2 else names
         has_both = [name for name in asked if 0 < (true == name).sum() < len(true)]
@@ -153,7 +174,7 @@ class _Curves:
     def of(self, name: str) -> Floats:
         """The probabilities of a class (n,)."""
         assert self.probabilities is not None
-        column: Floats = self.probabilities[:, self.names.index(name)]
+        column: Floats = self.probabilities[:, self.classes.index(name)]
         return column
 
     def auc(self, name: str) -> float:
@@ -169,6 +190,7 @@ class _Curves:
         yield self._roc()
         yield self._precision()
         yield self._calibration()
+        yield self._certainty()
 
     def _kind(self, number: int) -> str:
         return f"c{number}" if len(self.shown) <= COLOURED else "faint"
@@ -245,33 +267,54 @@ class _Curves:
             caption += f" The dashed line is the class's share, {share(base)}."
         return Figure("Precision and recall", plot.svg(), caption, self._keys())
 
-    def _calibration(self) -> Figure:
+    def calibration(self) -> Calibration:
         """Of two classes by the positive one; of more by the most probable class."""
         assert self.probabilities is not None
         if len(self.names) == 2:
             given, came = self.of(self.positive), self.true == self.positive
-            of = f"Predicted probability of {short(self.positive, 20)}"
         else:
             given = self.probabilities.max(axis=1)
-            came = self.true == np.array(self.names)[self.probabilities.argmax(axis=1)]
-            of = "Probability of the likeliest class"
+            came = self.true == np.array(self.classes)[self.probabilities.argmax(axis=1)]
         order = np.argsort(given, kind="stable")
         parts = [part for part in np.array_split(order, min(BINS, max(1, len(order) // 10))) if len(part)]
         means = np.array([given[part].mean() for part in parts])
         rates = np.array([came[part].mean() for part in parts])
         ends = np.array([wilson(int(came[part].sum()), len(part)) for part in parts])
-        gap = float(sum(len(part) * abs(m - r) for part, m, r in zip(parts, means, rates, strict=True)) / len(order))
-        plot = Plot(f"Calibration: mean gap {share(gap)}", Axis(of, 0, 1, is_share=True), _rate())
+        gap = sum(len(part) * abs(m - r) for part, m, r in zip(parts, means, rates, strict=True)) / len(order)
+        return Calibration(means, rates, ends, float(gap))
+
+    def _calibration(self) -> Figure:
+        found, two = self.calibration(), len(self.names) == 2
+        plot = Plot(
+            f"Calibration: mean gap {share(found.gap)}",
+            Axis(f"Probability of {short(self.positive, 24) if two else 'the likeliest class'}", 0, 1, is_share=True),
+            Axis("Share that came true", 0, 1, is_share=True),
+        )
         plot.line(np.array([0.0, 1]), np.array([0.0, 1]), "guide")
-        plot.whiskers(means, ends[:, 0], ends[:, 1])
-        plot.line(means, rates)
-        plot.dots(means, rates, "c0", "point")
+        plot.whiskers(found.means, found.ends[:, 0], found.ends[:, 1])
+        plot.line(found.means, found.rates)
+        plot.dots(found.means, found.rates, "c0", "point")
         caption = (
-            f"In {many(len(parts), 'group')} of equally many rows. On the dashed line probabilities mean what they "
-            f"say; the gap is {share(gap)} on average. Vertical lines are 95 % intervals."
+            f"In {many(len(found.means), 'group')} of equally many rows. On the dashed line probabilities mean what "
+            f"they say; the gap is {share(found.gap)} on average. Vertical lines are 95 % intervals."
         )
         return Figure("Calibration", plot.svg(), caption)
 
-
-def _rate() -> Axis:
-    return Axis("Share that came true", 0, 1, is_share=True)
+    def _certainty(self) -> Figure:
+        """How sure the model is, where it is right and where it is wrong."""
+        assert self.probabilities is not None
+        sure, right = self.probabilities.max(axis=1), self.said == self.true
+        edges = np.linspace(1 / len(self.names), 1, 2 * BINS + 1)
+        good = np.histogram(sure[right], edges)[0].astype(float)
+        every = np.histogram(sure, edges)[0].astype(float)
+        plot = Plot(
+            "Rows by how sure the model is, right and wrong ones",
+            Axis("Probability of the likeliest class", float(edges[0]), 1, is_share=True),
+            Axis("Rows", 0, max(1.0, 1.05 * float(every.max())), is_whole=True),
+        )
+        plot.bars(edges, good)
+        plot.bars(edges, every, "c1", good)
+        halves = np.array_split(np.argsort(-sure, kind="stable"), 2)
+        surer, other = (share(float(right[half].mean())) if len(half) else "–" for half in halves)
+        caption = f"Of the surer half of the rows {surer} are right, of the other half {other}."
+        return Figure("Certainty", plot.svg(), caption, (("c0", "right"), ("c1", "wrong")))

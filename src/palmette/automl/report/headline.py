@@ -7,7 +7,19 @@ from typing import NamedTuple
 from palmette.automl.artefacts import Assessment, Score, Status
 from palmette.automl.measure import METRICS
 from palmette.automl.report.findings import Findings
-from palmette.automl.report.wording import algorithm, decimals, fixed, many, metric, money, seconds, share, short, size
+from palmette.automl.report.wording import (
+    algorithm,
+    constraint,
+    decimals,
+    fixed,
+    many,
+    metric,
+    money,
+    seconds,
+    share,
+    short,
+    size,
+)
 
 
 class Verdict(NamedTuple):
@@ -61,9 +73,7 @@ def headline(findings: Findings) -> Headline:
     scores = findings.assessment.scores
     score = scores[0] if scores else None
     return Headline(
-        doing=f"Predicting {'the class' if _is(findings, 'classification') else 'the value'} of"
-        if findings.profile.aim.target
-        else "Groups in",
+        doing="Predicting" if findings.profile.aim.target else "Groups in",
         subject=findings.profile.aim.target or ", ".join(_files(findings)),
         sentence=_sentence(findings),
         score=score_line(score) if score else None,
@@ -89,10 +99,6 @@ def score_line(score: Score) -> ScoreLine:
 def is_greater_better(name: str) -> bool:
     """Whether a larger value of the metric is better; true of those that are not known here."""
     return METRICS[name].greater_is_better if name in METRICS else True
-
-
-def _is(findings: Findings, task: str) -> bool:
-    return findings.profile.aim.task == task
 
 
 def _files(findings: Findings) -> list[str]:
@@ -151,7 +157,8 @@ def _wishes(assessment: Assessment) -> Verdict:
 
 
 def _listed(assessment: Assessment, status: Status) -> str:
-    return "; ".join(short(one.wish) for one in assessment.judged if one.status == status)
+    judged = [one for one in assessment.judged if one.status == status]
+    return "; ".join(constraint(one.constraint) if one.constraint else short(one.wish) for one in judged)
 
 
 def _tiles(findings: Findings) -> list[Tile]:

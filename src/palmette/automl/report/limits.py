@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import hypot
 
 from palmette.automl.report.classification import Classified
 from palmette.automl.report.findings import Findings
-from palmette.automl.report.headline import score_line
+from palmette.automl.report.headline import is_greater_better, score_line
 from palmette.automl.report.wording import fixed, many, number, share, short
 
 FEW = 300
@@ -15,6 +16,8 @@ FEW = 300
 FEW_OF_CLASS = 10
 WEAK = 0.5
 """Recall."""
+WIDE = 0.1
+"""Gap of the calibration."""
 NAMED = 5
 """Columns or classes that a sentence lists."""
 TRAITS = re.compile(
@@ -39,8 +42,25 @@ def _of_score(findings: Findings) -> Iterator[str]:
     elif assessment.rows < FEW and assessment.scores:
         line, rows = score_line(assessment.scores[0]), many(assessment.rows, "row")
         yield f"The hold-out has only {rows}: {line.metric} may be anywhere from {line.interval}."
+    yield from _of_choosing(findings)
     if findings.comparison and not findings.comparison.better:
         yield "The model is not better than a baseline by more than chance; the baseline may do."
+
+
+def _of_choosing(findings: Findings) -> Iterator[str]:
+    """Where the hold-out says less than the score that the model was chosen by, and both intervals cannot tell why."""
+    assessment, comparison = findings.assessment, findings.comparison
+    chosen = [one for one in comparison.leaderboard if one.chosen] if comparison else []
+    if not assessment.rows or not assessment.scores or not chosen or comparison is None:
+        return
+    score, told = assessment.scores[0], chosen[0]
+    fall = told.score - score.value if is_greater_better(score.metric) else score.value - told.score
+    if comparison.selection.metric == score.metric and fall > hypot(score.high - score.low, told.high - told.low) / 2:
+        line = score_line(score)
+        yield (
+            f"Out of fold, where the model was chosen, {line.metric} was {number(told.score, 3)}: better than on the "
+            f"hold-out ({line.value}) by more than chance. Expect what the hold-out says, or less."
+        )
 
 
 def _of_leaks(findings: Findings) -> Iterator[str]:
@@ -61,6 +81,8 @@ def _of_classes(found: Classified | None) -> Iterator[str]:
         named = ", ".join(f"{short(one.name, 24)} ({share(one.recall)})" for one in worst[:NAMED])
         more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
         yield f"Fewer than half of the rows of some classes are found: {named}{more}."
+    if found.gap > WIDE:
+        yield f"Probabilities miss what comes true by {share(found.gap)} on average: take them as a ranking only."
     rare = [one for one in found.classes if one.rows < FEW_OF_CLASS]
     if rare:
         named = ", ".join(short(one.name, 24) for one in rare[:NAMED])

@@ -17,11 +17,11 @@ from palmette.automl.report.findings import Importance
 if TYPE_CHECKING:
     import pandas as pd
 
-SAMPLE = 300
-"""Rows that are shuffled."""
+SAMPLE, LEAST_SAMPLE = 300, 100
+"""Rows that are shuffled, if there are as many; fewer before columns are left out."""
 REPEATS = 5
 LEAST_REPEATS = 2
-MOST = 40_000
+MOST = 10_000
 """Rows that are asked for in all."""
 
 
@@ -54,13 +54,14 @@ def importance(
         most: Rows that are asked for in all; the time that this takes is theirs.
     """
     random = np.random.default_rng(seed)
-    some = np.sort(random.permutation(len(rows))[:SAMPLE])
-    sample, known = rows.iloc[some], truth[some]
-    copies = max(0, most // max(1, len(some)) - 1)
-    measured = list(columns)[: copies // LEAST_REPEATS]
-    if not measured or len(some) < 2:
+    size = min(SAMPLE, max(LEAST_SAMPLE, most // (1 + LEAST_REPEATS * max(1, len(columns)))), len(rows))
+    copies = most // max(1, size) - 1
+    measured = list(columns)[: max(0, copies // LEAST_REPEATS)]
+    if not measured or size < 2:
         return ()
     repeats = min(REPEATS, copies // len(measured))
+    some = np.sort(random.permutation(len(rows))[:size])
+    sample, known = rows.iloc[some], truth[some]
     orders = [(column, random.permutation(len(some))) for column in measured for _ in range(repeats)]
     answers = ask(_stacked(sample, orders))
     parts = np.arange(len(answers)).reshape(len(orders) + 1, len(some))

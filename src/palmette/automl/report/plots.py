@@ -16,7 +16,7 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.report.wording import MINUS, clean, short
 
 WIDTH, HEIGHT = 340, 250
-LEFT, RIGHT, TOP, BOTTOM = 44, 14, 24, 40
+LEFT, RIGHT, TOP, BOTTOM = 46, 20, 24, 40
 TICKS = 5
 MOST_POINTS = 250
 """Of a line; more are thinned out."""
@@ -101,15 +101,18 @@ class Plot:
         self._parts: list[Markup] = []
 
     def line(self, xs: Floats, ys: Floats, kind: str = "c0", told: str = "") -> None:
-        """A line through points, in the colour of `kind`."""
-        xs, ys = _thinned(np.asarray(xs, float)), _thinned(np.asarray(ys, float))
+        """A line through those points that are known, in the colour of `kind`."""
+        known = np.isfinite(xs) & np.isfinite(ys)
+        xs, ys = _thinned(np.asarray(xs, float)[known]), _thinned(np.asarray(ys, float)[known])
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(self._x(xs), self._y(ys), strict=True))
         title = Markup("<title>{}</title>").format(clean(told)) if told else ""
         self._parts.append(Markup('<path class="line {}" d="{}">{}</path>').format(kind, path, title))
 
     def dots(self, xs: Floats, ys: Floats, kind: str = "c0", size: str = "dot") -> None:
-        """A dot for each point: `dot`, or `point` for larger ones."""
-        places = zip(self._x(np.asarray(xs, float)), self._y(np.asarray(ys, float)), strict=True)
+        """A dot for each point that is known: `dot`, or `point` for larger ones."""
+        known = np.isfinite(xs) & np.isfinite(ys)
+        xs, ys = np.asarray(xs, float)[known], np.asarray(ys, float)[known]
+        places = zip(self._x(xs), self._y(ys), strict=True)
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
         self._parts.append(Markup('<path class="{} {}" d="{}"/>').format(size, kind, path))
 
@@ -119,13 +122,13 @@ class Plot:
         path = "".join(f"M{x:.1f} {low:.1f}V{high:.1f}" for x, low, high in places)
         self._parts.append(Markup('<path class="whisker {}" d="{}"/>').format(kind, path))
 
-    def bars(self, edges: Floats, heights: Floats, kind: str = "c0") -> None:
-        """A histogram: n + 1 edges, n heights."""
-        places, tops, ground = self._x(np.asarray(edges, float)), self._y(np.asarray(heights, float)), HEIGHT - BOTTOM
-        for left, right, top in zip(places[:-1], places[1:], tops, strict=True):
-            width = max(0.5, right - left - 1)
-            box = Markup('<rect class="fill {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
-            self._parts.append(box.format(kind, left, top, width, max(0.0, ground - top)))
+    def bars(self, edges: Floats, heights: Floats, kind: str = "c0", ground: Floats | None = None) -> None:
+        """A histogram: n + 1 edges, n heights, above n others where these are given."""
+        places, tops = self._x(np.asarray(edges, float)), self._y(np.asarray(heights, float))
+        feet = self._y(np.zeros(len(heights)) if ground is None else np.asarray(ground, float))
+        box = Markup('<rect class="fill {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+        for left, right, top, foot in zip(places[:-1], places[1:], tops, feet, strict=True):
+            self._parts.append(box.format(kind, left, top, max(0.5, right - left - 1), max(0.0, foot - top)))
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
         """A label whose corner or middle is at a point."""

@@ -25,7 +25,7 @@ class Part(NamedTuple):
     error: float
     """Mean absolute."""
     bias: float
-    """Mean of predicted less true."""
+    """Mean of predicted minus true."""
 
 
 class Regressed(NamedTuple):
@@ -48,7 +48,12 @@ def regressed(truth: Floats, said: Floats, target: str, is_log: bool) -> Regress
     error = said - truth
     half, most = (float(one) for one in np.quantile(np.abs(error), [0.5, 0.9]))
     log = is_log and min(truth.min(), said.min()) > 0
-    figures = (_against(truth, said, target, log), _residuals(said, error, target, log), _spread(error, target))
+    figures = (
+        _against(truth, said, target, log),
+        _residuals(said, error, target, log),
+        _spread(error, target),
+        _reach(np.abs(error), target),
+    )
     return Regressed(half, most, float(error.mean()), _parts(truth, error), figures)
 
 
@@ -84,9 +89,9 @@ def _against(truth: Floats, said: Floats, target: str, log: bool) -> Figure:
 
 def _residuals(said: Floats, error: Floats, target: str, log: bool) -> Figure:
     plot = Plot(
-        f"Predicted less true, by the predicted value of {target}",
+        f"Predicted minus true, by the predicted value of {target}",
         Axis(f"Predicted {target}", *_range(said, log), log),
-        Axis("Predicted less true", *around(error.tolist())),
+        Axis("Predicted minus true", *around(error.tolist())),
     )
     some = _some(len(said))
     plot.dots(said[some], error[some])
@@ -99,12 +104,27 @@ def _spread(error: Floats, target: str) -> Figure:
     low, high = (float(one) for one in np.quantile(error, [0.005, 0.995]))
     low, high = around((low, high))
     counts, edges = np.histogram(error, bins=BINS, range=(low, high))
-    plot = Plot(f"How the errors for {target} are spread", Axis("Predicted less true", low, high), _rows(counts))
+    plot = Plot(f"How the errors for {target} are spread", Axis("Predicted minus true", low, high), _rows(counts))
     plot.bars(edges, counts)
     plot.line(np.zeros(2), np.array([0.0, plot.y.high]), "guide")
     beyond = int(((error < low) | (error > high)).sum())
     caption = "How often errors of a size occur." + (f" {number(beyond)} rows lie beyond the plot." if beyond else "")
     return Figure("Errors", plot.svg(), caption)
+
+
+def _reach(away: Floats, target: str) -> Figure:
+    """The share of predictions within each distance of the truth."""
+    ordered = np.sort(away)
+    far = float(np.quantile(ordered, 0.98)) or 1.0
+    plot = Plot(
+        f"Share of predictions of {target} within a distance of the true value",
+        Axis("Distance from the true value", 0, far),
+        Axis("Predictions within it", 0, 1, is_share=True),
+    )
+    near = ordered <= far
+    plot.line(np.append(0.0, ordered[near]), np.append(0.0, np.arange(1, len(ordered) + 1)[near] / len(ordered)))
+    caption = "Read it as: this share of the predictions is at most so far off."
+    return Figure("Within reach", plot.svg(), caption)
 
 
 def _rows(counts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Axis:

@@ -61,6 +61,7 @@ class View:
     leaks: tuple[LeakRow, ...]
     plans: tuple[PlanCard, ...]
     weights: tuple[Weighed, ...]
+    """Of the columns that were shuffled, which may be some of those used."""
     stages: tuple[Spent, ...]
     classified: Classified | None
     regressed: Regressed | None

@@ -14,6 +14,8 @@ LONGEST = 64
 FEWEST_DECIMALS, MOST_DECIMALS = 0, 4
 COMPARISONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 SPACE = re.compile(r"\s+")
+GROUPED = 10_000
+"""From which on thousands stand apart: years do not."""
 MINUS = "\N{MINUS SIGN}"
 METRICS = {
     "accuracy": "Accuracy",
@@ -114,16 +116,18 @@ def fixed(value: float | None, decimals: int) -> str:
     """With so many decimals."""
     if value is None or not math.isfinite(value) or abs(value) >= 1e15:
         return number(value) if value is None or not math.isfinite(value) else f"{value:.3e}"
-    shown = f"{value:,.{decimals}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+    apart = "," if abs(value) >= GROUPED else ""
+    shown = f"{value:{apart}.{decimals}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
     return shown.lstrip(MINUS) if not any(digit in shown for digit in "123456789") else shown
 
 
 def decimals(widths: Sequence[float]) -> int:
-    """How many decimals numbers are worth whose intervals are so wide: two digits of half the narrowest."""
+    """How many decimals numbers are worth whose intervals are so wide: two digits of half the middle one."""
     real = [width for width in widths if math.isfinite(width) and width > 0]
     if not real:
         return 3
-    return min(MOST_DECIMALS, max(FEWEST_DECIMALS, 1 - math.floor(math.log10(min(real) / 2))))
+    middle = sorted(real)[len(real) // 2]
+    return min(MOST_DECIMALS, max(FEWEST_DECIMALS, 1 - math.floor(math.log10(middle / 2))))
 
 
 def share(value: float | None) -> str:

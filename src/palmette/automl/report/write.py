@@ -15,7 +15,7 @@ from palmette.automl.report.findings import Findings
 from palmette.automl.report.view import View, view_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-LONGEST = 3000
+LONGEST = 1000
 """Characters of one text."""
 PARTS = (
     ("requirements", "Requirements"),
