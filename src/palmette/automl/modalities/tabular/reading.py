@@ -6,7 +6,7 @@ import csv
 from typing import NamedTuple
 
 from palmette.automl.data import Dialect, Reading
-from palmette.automl.modalities.tabular.blueprint import Blueprint
+from palmette.automl.modalities.tabular.blueprint import TableBlueprint
 from palmette.automl.modalities.tabular.source import literal
 
 
@@ -24,7 +24,7 @@ class ReadingFacts(NamedTuple):
     has_header: bool
 
 
-def reading_facts(blueprint: Blueprint) -> ReadingFacts:
+def reading_facts(blueprint: TableBlueprint) -> ReadingFacts:
     source = blueprint.source
     sources = {one.name: one.source or one.name for one in blueprint.columns}
     sources[blueprint.target] = source.target or blueprint.target

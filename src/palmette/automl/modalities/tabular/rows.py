@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palmette.automl.data import Reading
-from palmette.automl.modalities.tabular.blueprint import Blueprint
+from palmette.automl.modalities.tabular.blueprint import TableBlueprint
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def write_rows(rows: pd.DataFrame, blueprint: Blueprint, path: Path) -> None:
+def write_rows(rows: pd.DataFrame, blueprint: TableBlueprint, path: Path) -> None:
     """Writes rows as loaded, with the target if they have it, in the format of `blueprint.source`."""
     import pandas as pd
 
