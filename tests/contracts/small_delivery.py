@@ -13,8 +13,8 @@ from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
 from palmette.automl.artefacts import Assembly, Assessment, Settings, TrackRun
 from palmette.automl.data.load import load
 from palmette.automl.material import Material
+from palmette.automl.modalities import Outline, draft
 from palmette.automl.modalities.tabular import write_project
-from palmette.automl.modalities.tabular.draft import Goal, draft
 from palmette.automl.project import Project
 from palmette.automl.requirements import DataSummary, read_request
 from palmette.automl.store import Store
@@ -41,9 +41,18 @@ class SmallDelivery:
             }
         )
         profile = compute(ProfilerInput(requirements=requirements, dataset=loaded.dataset))
-        goal = Goal("classification", "grade", "accuracy")
         material = Material.of(loaded.dataset, profile)
-        blueprint = draft(goal, loaded.dataset.columns, material.train, wanted=["linear"])
+        outline = Outline(
+            requirements=requirements,
+            dataset=loaded.dataset,
+            profile=profile,
+            rows=material.train,
+            left_out={},
+            reasons={},
+            algorithms=["linear"],
+            seed=0,
+        )
+        blueprint = draft(outline)
         files = write_project(blueprint)
         project = Project(self.store.fresh("project"), sandbox)
         project.write(files)

@@ -34,6 +34,8 @@ class _Command(NamedTuple):
 COMMANDS = {
     "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request."),
     "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from a sentence and data."),
+    "serve": _Command("palmette.cli.serve:serve", "Keep the endpoint of a delivered model up."),
+    "predict": _Command("palmette.cli.predict:predict", "Predict the rows of a file with a delivered model."),
     "check": _Command("palmette.cli.check:check", "Check a feature script against its specification."),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),

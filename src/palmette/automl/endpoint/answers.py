@@ -39,11 +39,12 @@ def _near(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 def rows_of_requests(rows: pd.DataFrame, kinds: Mapping[str, str]) -> list[Row]:
     """Rows as loaded, as JSON objects with the columns of `kinds`; what is missing or infinite is None."""
-    made = {name: [_plain(value, kind) for value in rows[name]] for name, kind in kinds.items()}
+    made = {name: [plain(value, kind) for value in rows[name]] for name, kind in kinds.items()}
     return [dict(zip(made, values, strict=True)) for values in zip(*made.values(), strict=True)]
 
 
-def _plain(value: Any, kind: str) -> str | bool | float | None:
+def plain(value: Any, kind: str = "") -> str | bool | float | None:
+    """A cell as JSON; a truth value in a column of words as the word."""
     import numpy as np
     import pandas as pd
 
@@ -51,7 +52,9 @@ def _plain(value: Any, kind: str) -> str | bool | float | None:
         return None
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower() if kind in ("categorical", "text") else bool(value)
-    if isinstance(value, int | float | np.number):
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
