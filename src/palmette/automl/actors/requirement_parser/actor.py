@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from palmette.automl.actors.requirement_parser.checks import mistakes
+from palmette.automl.actors.requirement_parser.checks import mistakes, wordless
 from palmette.automl.actors.requirement_parser.offline import read
 from palmette.automl.requirements import (
     Assumption,
@@ -90,7 +90,9 @@ class RequirementParser(Agent):
 
     def read(self, answer: ParsedAnswer, input: ParserInput, context: Context) -> Attempt[Requirements]:
         parts = {name: getattr(answer, name) for name in ParsedAnswer.model_fields if name in Requirements.model_fields}
-        return Attempt(Requirements(text=input.request.text, **parts), answer.reason, answer.fix)
+        made = Requirements(text=input.request.text, **parts)
+        wrong = wordless(made)
+        return Attempt(None if wrong else made, answer.reason, answer.fix, tuple(wrong))
 
     def check(self, input: ParserInput, output: Requirements, context: Context) -> Verdict:
         """Numbers and quotations are the request's; target and columns exist; task, metric and algorithms fit."""

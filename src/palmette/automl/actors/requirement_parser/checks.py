@@ -55,8 +55,26 @@ def _numbers(made: Requirements, columns: Columns) -> Iterator[Violation]:
             yield Violation(code="number-not-found", message=message, subject=field)
 
 
+def wordless(made: Requirements) -> list[Violation]:
+    """Constraints that rest on no words: only a person may write such."""
+    message = "has no words. Quote what it was read from."
+    return [
+        Violation(code="quote-not-found", message=f"{str(one)!r} {message}", subject="problem.constraints")
+        for one in made.problem.constraints
+        if not one.words
+    ]
+
+
 def _constraint(one: Constraint) -> Iterator[Violation]:
     """The value stands in the words, with that unit, and the words do not say the opposite."""
+    if one.words:
+        yield from _misread(one)
+    if one.quantity == "score" and one.metric is None:
+        message = f"{str(one)!r} has no metric. Name the one that the request means."
+        yield Violation(code="metric-missing", message=message, subject="problem.constraints")
+
+
+def _misread(one: Constraint) -> Iterator[Violation]:
     found = [amount for amount in _amounts(one.words) if _fits(one, amount)]
     if not found:
         units = "Values are in seconds, bytes, counts, or as the metric gives them."
@@ -69,9 +87,6 @@ def _constraint(one: Constraint) -> Iterator[Violation]:
     if opposite and not flips:
         message = f"{one.words!r} does not say {one.comparison!r}. Give the comparison that it says."
         yield Violation(code="comparison-differs", message=message, subject="problem.constraints")
-    if one.quantity == "score" and one.metric is None:
-        message = f"{str(one)!r} has no metric. Name the one that the request means."
-        yield Violation(code="metric-missing", message=message, subject="problem.constraints")
 
 
 def _fits(one: Constraint, amount: Amount) -> bool:

@@ -1,0 +1,87 @@
+"""The whole environment on a small table: a sentence in, a delivered and measured model out; edited, declined, ablated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+
+import palmette
+from palmette.automl.arguments import arguments_of
+from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
+from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
+from palmette.errors import UserError
+
+WISH = "Predict whether a house is expensive. Accuracy of at least 0.6, model up to 50 MB. Do not use the column street."
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("houses") / "houses.csv"
+    sizes = [40 + n * 7 % 90 for n in range(160)]
+    rows = [
+        f"{n};{size},5;{('north', 'south', 'east')[n % 3]};s{n % 9};{'yes' if size + 10 * (n % 3) > 95 else 'no'}"
+        for n, size in enumerate(sizes)
+    ]
+    path.write_text("\n".join(["id;size;side;street;expensive", *rows, ""]), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(houses: Path, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    arguments = arguments_of(WISH, [str(houses)], budget=4.0, human="none")
+    return run_environment("automl", arguments, tmp_path_factory.mktemp("runs") / "run")
+
+
+def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> None:
+    assert run.status == "finished", run.reason
+    delivery, assessment = run.value("delivery"), run.value("assessment")
+    folder = Path(delivery["folder"])
+    assert {"preprocess.py", "serve.py", "report.html", "MODEL_CARD.md", "contract.json"} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert assessment["rows"] == run.value("profile")["holdout"]["rows"] == 32
+    assert {one["wish"]: one["status"] for one in assessment["judged"]}["model size <= 5e+07"] == "pass"
+    contract = json.loads((folder / "contract.json").read_text("utf-8"))
+    assert "street" not in {column["name"] for column in contract["rows"]}
+    assert all("palmette" not in path.read_text("utf-8") for path in folder.rglob("*.py"))
+
+
+def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:
+    file = run.path("requirements") / "value.json"
+    told = json.loads(file.read_text("utf-8"))
+    (constraint,) = [one for one in told["problem"]["constraints"] if one["quantity"] == "score"]
+    constraint |= {"value": 0.999999, "words": ""}
+    file.write_text(json.dumps(told), "utf-8")
+    again = resume_run(run.folder)
+    assert again.status == "finished", again.reason
+    statuses = {one["wish"]: one["status"] for one in again.value("assessment")["judged"]}
+    assert statuses["accuracy >= 0.999999"] != "pass" and statuses["model size <= 5e+07"] == "pass"
+    times = {name: actor.invocations for name, actor in again.state.actors.items()}
+    assert times["request_verifier"] == times["assembler"] == 1 and times["implementation_verifier"] == 2
+
+
+def test_what_is_not_asked_for_a_model_is_declined_with_an_example(
+    houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
+    result = palmette.automl("Write me a poem about houses", data=houses)
+    assert result.status == "stopped" and "request-irrelevant" in result.reason
+    assert "A request that works" in result.reason
+
+
+@pytest.mark.parametrize("path", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_topology_can_be_run(path: Path) -> None:
+    assert lint(load_topology(path)) == []
+
+
+def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no topology 'imll'.* 'iml'"):
+        topology_file("imll")
+    with pytest.raises(UserError, match="The argument 'settings.seconds' is -1"):
+        open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
+    with pytest.raises(UserError, match="'colour'"):
+        open_automl({"colour": "red"}, tmp_path)
