@@ -1,4 +1,4 @@
-"""The whole environment on a small table: a sentence in, a delivered and measured model out; edited, declined, ablated."""
+"""The whole environment on a small table: a sentence in, a delivered and measured model out; edited, declined."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
 from palmette.errors import UserError
 
-WISH = "Predict whether a house is expensive. Accuracy of at least 0.6, model up to 50 MB. Do not use the column street."
+WISH = "Predict whether a house is expensive. Accuracy of at least 0.6, model up to 50 MB. Do not use the column street"
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,9 @@ def test_every_topology_can_be_run(path: Path) -> None:
 
 
 def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no topology 'imll'.* 'iml'"):
+    with pytest.raises(UserError, match=r"no topology 'imll'.* 'iml'"):
         topology_file("imll")
-    with pytest.raises(UserError, match="The argument 'settings.seconds' is -1"):
+    with pytest.raises(UserError, match=r"The argument 'settings.seconds' is -1"):
         open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
     with pytest.raises(UserError, match="'colour'"):
         open_automl({"colour": "red"}, tmp_path)
