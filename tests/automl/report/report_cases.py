@@ -42,6 +42,10 @@ from palmette.automl.selection import Member, Selection
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "rand"}
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
 ROWS = 120
+NUMBERS = NumberFacts(
+    mean=2, deviation=1, least=0, quarter=1, median=2, three_quarters=3, most=9, skew=0, outliers=0, zeros=0,
+    negative=0, whole=True,
+)  # fmt: skip
 VOID = {"meta", "path", "rect", "line", "circle"}
 """Elements that may be without an end."""
 
@@ -56,27 +60,52 @@ def findings_of(
 ) -> Findings:
     """Findings in which every text from outside is `text`, or begins with it."""
     names = [f"{text} {number}" for number in range(columns)]
-    numbers = NumberFacts(
-        mean=2, deviation=1, least=0, quarter=1, median=2, three_quarters=3, most=9, skew=0, outliers=0, zeros=0,
-        negative=0, whole=True,
+    return Findings(
+        requirements=Requirements(
+            text=f"{text} request",
+            assumptions=(Assumption(field="problem.metric", value=text, why=text),),
+            unread=(text,),
+        ),
+        dataset=dataset_of(text, names),
+        profile=profile_of(task, text, names, classes, rows),
+        assessment=assessment_of(METRICS[task], text, rows, BASELINES[task]),
+        comparison=comparison_of(METRICS[task], text),
+        knowledge=Knowledge(insights=(Insight(text=text, source=text, because=text),)),
+        **plans_of(text),
+        blueprint=None if task == "clustering" else blueprint_of(task, text, names, classes),
+        evidence=evidence_of(task, names, classes, rows),
+    )
+
+
+def dataset_of(text: str, names: list[str]) -> Dataset:
+    column = Column(
+        name=names[0], source=names[0], kind="numeric", dtype="float64", missing=0, distinct=9, examples=(text,),
+        reading=Reading(form="native"),
     )  # fmt: skip
-    aim = Aim(target="" if task == "clustering" else f"{text} target", task=task)  # type: ignore[arg-type]  # as tests give it
-    frequent = tuple(Frequent(value=name, count=50, share=0.5) for name in classes)
+    file = DataFile(path=f"{text}.csv", role="train", sha256="0", bytes=1, format="csv", rows=600)
+    repair = Repair(code="c", subject="s", count=1, text=text)
+    return Dataset(places=(text,), files=(file,), columns=(column,), rows=600, repairs=(repair,))
+
+
+def profile_of(task: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> Profile:
+    target = f"{text} target"
     leak = Leak(code="proxy", severity="high", columns=(names[0],), text=f"{text} leaks.", evidence=text, action="ask")
-    told = HoldOut(rows=rows, training_rows=480, strategy="stratified", seed=7, digest="d" * 64, reasons=(text,))
-    profile = Profile(
-        aim=aim,
+    frequent = tuple(Frequent(value=name, count=50, share=0.5) for name in classes)
+    targets = {
+        "classification": TargetProfile(name=target, task=task, classes=frequent, class_count=len(classes)),
+        "regression": TargetProfile(name=target, task=task, numbers=NUMBERS),
+    }
+    return Profile(
+        aim=Aim(target=target if task in targets else "", task=task),  # type: ignore[arg-type]  # as tests give it
         rows=600,
-        holdout=told,
+        holdout=HoldOut(
+            rows=rows, training_rows=480, strategy="stratified", seed=7, digest="d" * 64, reasons=(text,)
+        ),
         columns=tuple(
-            ColumnProfile(name=name, kind="numeric", missing=0.25, distinct=9, numbers=numbers, rank=place, skill=0.3)
+            ColumnProfile(name=name, kind="numeric", missing=0.25, distinct=9, numbers=NUMBERS, rank=place, skill=0.3)
             for place, name in enumerate(names, start=1)
         ),
-        target=None
-        if task == "clustering"
-        else TargetProfile(name=aim.target, task=task, classes=frequent, class_count=len(classes))
-        if task == "classification"
-        else TargetProfile(name=aim.target, task=task, numbers=numbers),
+        target=targets.get(task),
         duplicates=4,
         memory=1000,
         meta=(),
@@ -84,35 +113,17 @@ def findings_of(
         settled=(Settled(code="proxy", columns=leak.columns, done="kept", by="default"),),
         remarks=(text,),
     )
-    column = Column(
-        name=names[0], source=names[0], kind="numeric", dtype="float64", missing=0, distinct=9, examples=(text,),
-        reading=Reading(form="native"),
-    )  # fmt: skip
-    file = DataFile(path=f"{text}.csv", role="train", sha256="0", bytes=1, format="csv", rows=600)
-    repair = Repair(code="c", subject="s", count=1, text=text)
-    dataset = Dataset(places=(text,), files=(file,), columns=(column,), rows=600, repairs=(repair,))
+
+
+def assessment_of(metric: str, text: str, rows: int, baseline: float) -> Assessment:
     constraint = Constraint(quantity="training time", comparison="<=", value=90, words=text)
-    return Findings(
-        requirements=Requirements(
-            text=f"{text} request",
-            assumptions=(Assumption(field="problem.metric", value=text, why=text),),
-            unread=(text,),
-        ),
-        dataset=dataset,
-        profile=profile,
-        assessment=Assessment(
-            rows=rows,
-            scores=(Score(metric=METRICS[task], value=0.8125, low=0.75, high=0.875, baseline=BASELINES[task]),),
-            judged=(Judged(constraint=constraint, wish=text, measured=text, status="fail"),),
-            status="fail",
-            training_seconds=83,
-            megabytes=2.5,
-        ),
-        comparison=comparison_of(METRICS[task], text),
-        knowledge=Knowledge(insights=(Insight(text=text, source=text, because=text),)),
-        **plans_of(text),
-        blueprint=None if task == "clustering" else blueprint_of(task, text, names, classes),
-        evidence=evidence_of(task, names, classes, rows),
+    return Assessment(
+        rows=rows,
+        scores=(Score(metric=metric, value=0.8125, low=0.75, high=0.875, baseline=baseline),),
+        judged=(Judged(constraint=constraint, wish=text, measured=text, status="fail"),),
+        status="fail",
+        training_seconds=83,
+        megabytes=2.5,
     )
 
 

@@ -18,6 +18,12 @@ WRITTEN = 12
 """Classes up to which every cell of the confusion matrix is written out."""
 COLOURED = 6
 """Classes up to which each curve has a colour of its own."""
+SHADED = 120
+"""Classes up to which the matrix is drawn at all."""
+CURVES = 24
+"""Classes that have curves, the most frequent ones."""
+MEASURED = 300
+"""Classes whose area is computed, the first ones."""
 BINS = 10
 WORST = 10
 Z = 1.96
@@ -34,8 +40,8 @@ class OfClass(NamedTuple):
     """Of the 95 % interval of the recall, by Wilson."""
     high: float
     f1: float
-    auc: float
-    """Of the class against the rest; NaN where it cannot be told."""
+    auc: float | None
+    """Of the class against the rest; None where it cannot be told, or was not computed."""
 
 
 class Confused(NamedTuple):
@@ -62,7 +68,7 @@ class Classified(NamedTuple):
     cells: tuple[tuple[Cell, ...], ...]
     """Truth by prediction; empty where there are too many classes to write out."""
     shading: Markup
-    """In its place."""
+    """In its place; empty where there are even too many to draw."""
     worst: tuple[Confused, ...]
     figures: tuple[Figure, ...]
     gap: float
@@ -83,10 +89,10 @@ def classified(truth: NDArray[np.generic], predictions: Predictions, positive: s
     )
     told = f"Confusion matrix of {len(names)} classes, true classes from top to bottom"
     return Classified(
-        classes=tuple(_of_class(table, number, name, curves.auc(name)) for number, name in enumerate(names)),
+        classes=tuple(_of_class(table, number, name, curves.areas.get(name)) for number, name in enumerate(names)),
         names=names,
         cells=cells if is_written else (),
-        shading=Markup("") if is_written else heat(shares.tolist(), told),
+        shading=heat(shares.tolist(), told) if len(names) <= SHADED and not is_written else Markup(""),
         worst=_worst(table, names),
         figures=tuple(curves.figures()),
         gap=curves.calibration().gap if curves.shown else float("nan"),
@@ -110,7 +116,7 @@ def _counts(true: NDArray[np.str_], said: NDArray[np.str_], names: tuple[str, ..
     return table
 
 
-def _of_class(table: NDArray[np.int64], number: int, name: str, auc: float) -> OfClass:
+def _of_class(table: NDArray[np.int64], number: int, name: str, auc: float | None) -> OfClass:
     hits, rows, called = int(table[number, number]), int(table[number].sum()), int(table[:, number].sum())
     low, high = wilson(hits, rows)
     nothing = float("nan")
@@ -168,8 +174,11 @@ class _Curves:
         self.probabilities, self.classes = predictions.probabilities, predictions.classes
         self.positive = positive if positive in names else names[-1]
         asked = (self.positive,) if len(names) == 2 else names
-        has_both = [name for name in asked if 0 < (true == name).sum() < len(true)]
-        self.shown = has_both if self.probabilities is not None else []
+        rows = {name: int((true == name).sum()) for name in asked}
+        has_both = [name for name in asked if 0 < rows[name] < len(true)]
+        kept = set(sorted(has_both, key=lambda name: -rows[name])[:CURVES])
+        self.shown = [name for name in has_both if name in kept] if self.probabilities is not None else []
+        self.areas = {name: self._area(name) for name in dict.fromkeys((*names[:MEASURED], *self.shown))}
 
     def of(self, name: str) -> Floats:
         """The probabilities of a class (n,)."""
@@ -177,9 +186,9 @@ class _Curves:
         column: Floats = self.probabilities[:, self.classes.index(name)]
         return column
 
-    def auc(self, name: str) -> float:
+    def _area(self, name: str) -> float | None:
         if self.probabilities is None or not 0 < (self.true == name).sum() < len(self.true):
-            return float("nan")
+            return None
         from sklearn.metrics import roc_auc_score
 
         return float(roc_auc_score(self.true == name, self.of(name)))
@@ -198,30 +207,28 @@ class _Curves:
     def _roc(self) -> Figure:
         from sklearn.metrics import roc_curve
 
+        areas = [self.areas[name] or 0.0 for name in self.shown]
         plot = Plot(
-            f"ROC curve: {self._areas()}",
+            f"ROC curve: area {fixed(float(np.mean(areas)), 3)}" + (" on average" if len(areas) > 1 else ""),
             Axis("False positive rate", 0, 1),
             Axis("True positive rate", 0, 1),
         )
         plot.line(np.array([0.0, 1]), np.array([0.0, 1]), "guide")
         grid = np.linspace(0, 1, 101)
         rises = []
-        for number, name in enumerate(self.shown):
+        for number, (name, area) in enumerate(zip(self.shown, areas, strict=True)):
             wrong, right, _ = roc_curve(self.true == name, self.of(name))
-            plot.line(wrong, right, self._kind(number), f"{name}: AUC {fixed(self.auc(name), 3)}")
+            plot.line(wrong, right, self._kind(number), f"{name}: AUC {fixed(area, 3)}")
             rises.append(np.interp(grid, wrong, right))
         if len(self.shown) > COLOURED:
             plot.line(grid, np.mean(rises, axis=0), "c0", "Mean of the classes")
         if len(self.shown) == 1:
             self._here(plot, is_roc=True)
-            plot.text(0.97, 0.06, f"AUC {fixed(self.auc(self.shown[0]), 3)}", "strong", "end")
-        which = short(self.positive, 24) if len(self.shown) == 1 else "each class"
+            plot.text(0.97, 0.06, f"AUC {fixed(areas[0], 3)}", "strong", "end")
+        which = "each class" if len(self.shown) < CURVES else f"each of the {CURVES} most frequent classes"
+        which = short(self.shown[0], 24) if len(self.shown) == 1 else which
         caption = f"Ranking of {which} against the rest. The dashed line is what chance would give."
         return Figure("ROC curve", plot.svg(), caption + self._dot(), self._keys())
-
-    def _areas(self) -> str:
-        areas = [self.auc(name) for name in self.shown]
-        return f"area {fixed(float(np.mean(areas)), 3)}" + (" on average" if len(areas) > 1 else "")
 
     def _dot(self) -> str:
         return " The dot is the decision that the delivered model takes." if len(self.shown) == 1 else ""

@@ -68,11 +68,8 @@ def importance(
     whole, *shuffled = (score(measure.metric, known, answers.take(part), measure.positive) for part in parts)
     sign = 1.0 if measure.metric.greater_is_better else -1.0
     drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
-    found = [
-        Importance(column, float(mean), float(deviation))
-        for column, mean, deviation in zip(measured, drops.mean(axis=1), drops.std(axis=1, ddof=1), strict=True)
-    ]
-    return tuple(sorted(found, key=lambda one: -one.drop))
+    means, deviations = drops.mean(axis=1).tolist(), drops.std(axis=1, ddof=1).tolist()
+    return tuple(sorted(map(Importance, measured, means, deviations), key=lambda one: -one.drop))
 
 
 def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:

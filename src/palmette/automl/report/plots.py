@@ -18,6 +18,8 @@ from palmette.automl.report.wording import MINUS, clean, short
 WIDTH, HEIGHT = 340, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 24, 40
 TICKS = 5
+NAMED = 36
+"""Characters of what an axis is called."""
 MOST_POINTS = 250
 """Of a line; more are thinned out."""
 LEVELS = 9
@@ -158,7 +160,7 @@ class Plot:
             text = Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
             yield text.format(place, ground + 14, self.x.shown(tick))
         label = Markup('<text class="name" x="{}" y="{}" text-anchor="end">{}</text>')
-        yield label.format(WIDTH - RIGHT, HEIGHT - 8, short(self.x.label, 48))
+        yield label.format(WIDTH - RIGHT, HEIGHT - 8, short(self.x.label, NAMED))
 
     def _y_axis(self) -> Iterable[Markup]:
         for tick in self.y.ticks():
@@ -166,7 +168,7 @@ class Plot:
             yield Markup('<path class="grid" d="M{} {:.1f}H{}"/>').format(LEFT, place, WIDTH - RIGHT)
             text = Markup('<text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text>')
             yield text.format(LEFT - 6, place + 3.5, self.y.shown(tick))
-        yield Markup('<text class="name" x="4" y="12">{}</text>').format(short(self.y.label, 48))
+        yield Markup('<text class="name" x="4" y="12">{}</text>').format(short(self.y.label, NAMED))
 
 
 def _thinned(values: Floats) -> Floats:
