@@ -84,8 +84,8 @@ def headline(findings: Findings) -> Headline:
 
 
 def score_line(score: Score) -> ScoreLine:
-    """A score, to as many decimals as its interval is worth."""
-    places = decimals([score.high - score.low])
+    """A score, to as many decimals as its interval is worth; three at least, where it is at most 1."""
+    places = max(decimals([score.high - score.low]), 3 if abs(score.value) <= 1 else 0)
     greater = is_greater_better(score.metric)
     return ScoreLine(
         metric=metric(score.metric),
