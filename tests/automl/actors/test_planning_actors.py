@@ -26,7 +26,7 @@ from palmette.automl.data.load import load
 from palmette.automl.planning import algorithms
 from palmette.automl.profile import Profile
 from palmette.automl.profile.artefacts import Leak, Settled
-from palmette.automl.requirements import DataSummary, Requirements, read_request
+from palmette.automl.requirements import AlgorithmWish, DataSummary, ModelPart, Requirements, read_request
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation
 from palmette.llm import Agent
 
@@ -196,6 +196,14 @@ def test_named_algorithms_bind(deals: Given) -> None:
     assert first.choice.proposal.data.plan.algorithms[0] == "random_forest"
     network = chain(deals.asking(f"{DEAL} The target is result. It must be a neural network."))
     assert used(network) == {"mlp"}
+
+
+def test_one_model_or_several_as_the_request_has_it(deals: Given) -> None:
+    for mood in ("must", "not"):
+        wish = AlgorithmWish.model_validate({"name": "ensemble", "mood": mood, "words": "?"})
+        requirements = deals.requirements.model_copy(update={"model": ModelPart(algorithms=(wish,))})
+        plans = made(PlanWriter, plan_input(deals._replace(requirements=requirements))).plans
+        assert {plan.ensemble for plan in plans} == {mood == "must"}
 
 
 def test_what_is_not_installed_is_an_honest_end(deals: Given) -> None:

@@ -75,7 +75,7 @@ def cost(algorithm: str, size: Size) -> Cost:
     return Cost(
         seconds=_figure(times * (one.seconds + growing)),
         megabytes=_figure(times * (one.kilobytes + one.kilobytes_per_row * size.rows) / 1000),
-        milliseconds=_figure(costs().milliseconds + times * one.milliseconds),
+        milliseconds=_figure(costs().milliseconds + size.folds * one.milliseconds),
     )
 
 

@@ -95,17 +95,18 @@ def expected(algorithm: str, profile: Profile, metric: Metric | None) -> Expecte
 
 
 def _place(figures: Mapping[str, float]) -> tuple[float, ...]:
-    """Where a data set stands among others, in units that make its sides alike important."""
+    """Where a data set stands among others: how much its columns tell by themselves counts most, its size least."""
     found = {name: figures.get(name, 0.0) for name in NAMES}
     columns = max(found["columns"], 1.0)
     return (
-        math.log10(max(found["rows"], 1.0)) / 2,
-        math.log10(columns),
-        (found["categorical_columns"] + found["boolean_columns"]) / columns / 2,
-        math.log10(1 + found["classes"]),
-        2 * found["skill_most"],
-        2 * found["strength_mean"],
-        found["class_entropy"] / 2,
+        0.2 * math.log10(max(found["rows"], 1.0)),
+        0.2 * math.log10(columns),
+        0.2 * (found["categorical_columns"] + found["boolean_columns"]) / columns,
+        0.5 * math.log10(1 + found["classes"]),
+        found["skill_most"],
+        4 * found["strength_mean"],
+        found["strength_most"],
+        0.2 * found["class_entropy"],
     )
 
 

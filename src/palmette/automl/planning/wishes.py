@@ -25,8 +25,8 @@ class Wishes(NamedTuple):
     """Names of the request that the model must be one of, as it has them."""
     preferred: tuple[str, ...]
     """To be tried first."""
-    single: bool
-    """Whether one model is wanted rather than several together."""
+    ensemble: bool | None
+    """Whether several models together are wanted; None where that is open."""
     lean: frozenset[str]
     """Preferences for little rather than much."""
     limits: tuple[Constraint, ...]
@@ -36,6 +36,7 @@ class Wishes(NamedTuple):
 def wishes_of(requirements: Requirements, here: Sequence[str]) -> Wishes:
     """What a request wants, of the algorithms that are here; nothing is allowed where it wants only others."""
     named = requirements.model.algorithms
+    together = {one.mood for one in named if one.name == "ensemble"}
     musts = [one.name for one in named if one.mood == "must" and one.name != "ensemble"]
     forbidden = {name for one in named if one.mood == "not" for name in meant(one.name)}
     required = {name for one in musts for name in meant(one)} - forbidden
@@ -48,7 +49,7 @@ def wishes_of(requirements: Requirements, here: Sequence[str]) -> Wishes:
         required=frozenset(required),
         named=tuple(musts),
         preferred=tuple(name for name in dict.fromkeys(first) if name in allowed),
-        single=any(one.name == "ensemble" and one.mood == "not" for one in named),
+        ensemble=True if "must" in together else False if "not" in together else None,
         lean=LEAN & {one.name for one in requirements.knowledge.preferences},
         limits=tuple(one for one in requirements.problem.constraints if one.quantity in RESOURCES),
     )

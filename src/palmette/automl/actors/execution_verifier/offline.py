@@ -16,8 +16,8 @@ from palmette.automl.requirements import Requirements
 from palmette.documents import Model
 from palmette.engine import Violation
 
-TOGETHER = 0.02
-"""Skill that many models together are taken to add to the best of them."""
+CHOICE, TOGETHER = 0.01, 0.02
+"""Skill that many candidates are taken to add to the best one: where one is delivered, and where several are."""
 EXPLAINED = 0.3
 """Skill that a model which says why may lack, where an explainable one is preferred."""
 
@@ -41,8 +41,10 @@ class Judgement(NamedTuple):
     """Limits that what it delivers is expected to keep: all candidates together, or the first one."""
     lean: bool
     """Whether it delivers one model."""
+    readable: bool
+    """Whether a person can read the model."""
     worth: float
-    """Expected skill of what it delivers; more where it is preferred for saying why."""
+    """Expected skill of what it delivers."""
 
     @property
     def name(self) -> str:
@@ -70,6 +72,7 @@ def _judge(proposal: Proposal, input: VerifierInput) -> Judgement:
         missed=(*missed, *_too_long(proposal, input.settings.seconds)),
         kept=sum(one.times <= 1 for one in whole),
         lean=not plan.ensemble,
+        readable=not plan.ensemble and READABLE.issuperset(one.algorithm for one in proposal.candidates),
         worth=_worth(proposal, wishes, input),
     )
 
@@ -94,13 +97,12 @@ def _too_long(proposal: Proposal, seconds: float) -> Iterator[Violation]:
 
 
 def _worth(proposal: Proposal, wishes: Wishes, input: VerifierInput) -> float:
-    """The expected skill of the best candidate that can be had, and a little for each that can join it."""
+    """The expected skill of the best candidate that can be had, and a little for every other."""
     metric = metric_of_run(input.requirements, input.profile)
     fitting = [one for one in proposal.candidates if _fits(one, wishes, input.settings.seconds)]
     skills = [expected(one.algorithm, input.profile, metric).skill or 0.0 for one in fitting]
-    added = TOGETHER * (1 - 1 / len(skills)) if skills and proposal.data.plan.ensemble else 0.0
-    says_why = READABLE.issuperset(one.algorithm for one in proposal.candidates) and not proposal.data.plan.ensemble
-    return max(skills, default=-1.0) + added + (EXPLAINED if says_why and "explainable" in wishes.lean else 0.0)
+    added = TOGETHER if proposal.data.plan.ensemble else CHOICE
+    return max(skills) + added * (1 - 1 / len(skills)) if skills else -1.0
 
 
 def _fits(one: Expectation, wishes: Wishes, seconds: float) -> bool:
@@ -116,8 +118,13 @@ def eligible(judgements: Sequence[Judgement], sent_back: bool) -> list[Judgement
 
 def ranked(judgements: Sequence[Judgement], input: VerifierInput) -> list[Judgement]:
     """The best first: what keeps most limits, then what is preferred, then what promises most."""
-    lean = bool(wishes_of(input.requirements, ()).lean)
-    return sorted(judgements, key=lambda one: (-one.kept, lean and not one.lean, -one.worth))
+    preferred = wishes_of(input.requirements, ()).lean
+
+    def key(one: Judgement) -> tuple[int, bool, float]:
+        bonus = EXPLAINED if one.readable and "explainable" in preferred else 0.0
+        return -one.kept, bool(preferred) and not one.lean, -one.worth - bonus
+
+    return sorted(judgements, key=key)
 
 
 def choice_of(chosen: Judgement, judgements: Sequence[Judgement], reason: str = "") -> Choice:
@@ -144,7 +151,12 @@ def _against(one: Judgement, chosen: Judgement) -> str:
         return " ".join(dict.fromkeys(problem.message for problem in one.problems))
     if one.kept != chosen.kept:
         return f"It is expected to keep {one.kept} limits on time and size; {chosen.name} keeps {chosen.kept}."
-    if one.worth < chosen.worth:
+    if chosen.readable and not one.readable:
+        return f"Nobody can read its model; that of {chosen.name} says why."
+    if chosen.worth - one.worth > TOGETHER:
         skills = f"{max(one.worth, 0):.1%} of the dummy's error; {chosen.name}, {chosen.worth:.1%}"
         return f"It is expected to remove {skills}."
-    return f"It promises no more than {chosen.name}, which suits the wishes better."
+    own, others = len(one.proposal.candidates), len(chosen.proposal.candidates)
+    if own < others:
+        return f"It promises as much from {own} candidates; {chosen.name} has {others} to choose from."
+    return f"It promises no more than {chosen.name}, which suits the wishes as well."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.automl.actors.knowledge_retriever.offline import MOST, KnowledgeInput, found, in_turn, knowledge
+from palmette.automl.actors.knowledge_retriever.offline import MOST, KnowledgeInput, found, knowledge, usable
 from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.planning.facts import shown_figures
 from palmette.documents import Model
@@ -52,7 +52,7 @@ class KnowledgeRetriever(Agent):
         sources = found(input)
         told = [
             f"{number}. {one.text}\n   from: {one.source}\n   applies: {one.because}"
-            for number, one in enumerate(in_turn(sources), start=1)
+            for number, one in enumerate(usable(sources, input), start=1)
         ]
         return (
             section("request", input.requirements.text or "(no words)", rank=NEEDED, language="text"),
@@ -64,7 +64,7 @@ class KnowledgeRetriever(Agent):
 
     def read(self, answer: KnowledgeAnswer, input: KnowledgeInput, context: Context) -> Attempt[Knowledge]:
         sources = found(input)
-        known = dict(enumerate(in_turn(sources), start=1))
+        known = dict(enumerate(usable(sources, input), start=1))
         wrong = [one.number for one in answer.insights if one.number not in known]
         if wrong:
             message = f"There is no finding {wrong[0]}; there are {len(known)}."
@@ -79,7 +79,7 @@ class KnowledgeRetriever(Agent):
     def check(self, input: KnowledgeInput, output: Knowledge, context: Context) -> Verdict:
         """Every insight is from a source that gave it, speaks for no more than it, and stands once."""
         sources = found(input)
-        known = {one.source: one for one in in_turn(sources)}
+        known = {one.source: one for one in usable(sources, input)}
         wrong, seen = [], set()
         for one in output.insights:
             subject, finding = one.source[:80], known.get(one.source)

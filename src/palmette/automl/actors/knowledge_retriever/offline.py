@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import chain, zip_longest
 
-from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.artefacts import Insight, Knowledge, Track
+from palmette.automl.planning.algorithms import available
 from palmette.automl.planning.facts import figures_of
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
@@ -18,6 +19,7 @@ MOST = 8
 class KnowledgeInput(Model):
     requirements: Requirements
     profile: Profile
+    tracks: tuple[Track, ...] = ("traditional",)
 
 
 def subject_of(input: KnowledgeInput) -> Subject:
@@ -55,14 +57,16 @@ def found(input: KnowledgeInput) -> tuple[Found, ...]:
     return look_up(subject_of(input))
 
 
-def in_turn(sources: tuple[Found, ...]) -> list[Finding]:
-    """The findings of all sources, the first of each before the second of any."""
+def usable(sources: tuple[Found, ...], input: KnowledgeInput) -> list[Finding]:
+    """The findings of all sources in turn, without those for algorithms that are not here."""
+    here = set(available(input.profile.aim.task, input.tracks))
     turns = zip_longest(*(one.findings for one in sources))
-    return [one for one in chain.from_iterable(turns) if one is not None]
+    found = [one for one in chain.from_iterable(turns) if one is not None]
+    return [one for one in found if not one.algorithms or here & set(one.algorithms)]
 
 
 def knowledge(input: KnowledgeInput) -> Knowledge:
     """The first findings, as they stand."""
     sources = found(input)
-    insights = tuple(Insight.model_validate(one.model_dump()) for one in in_turn(sources)[:MOST])
+    insights = tuple(Insight.model_validate(one.model_dump()) for one in usable(sources, input)[:MOST])
     return Knowledge(insights=insights, sources=tuple(one.note for one in sources))

@@ -26,7 +26,7 @@ def algorithms_of(input: ModelPlannerInput) -> tuple[str, ...]:
     """The algorithms that the plan leaves to choose from, and that are here, in its order."""
     plan = input.data_plan.plan
     here = available(input.profile.aim.task, plan.tracks)
-    return tuple(name for name in plan.algorithms or here if name in here)
+    return tuple(name for name in dict.fromkeys(plan.algorithms or here) if name in here)
 
 
 def candidates(input: ModelPlannerInput) -> list[Expectation]:

@@ -22,7 +22,7 @@ FAILED = ("plan-rejected", "constraint-missed", "plan-empty")
 """What later actors find wrong with plans."""
 CODES = (
     *FAILED, "plans-missing", "plan-name", "plan-miscounted", "plan-twice", "plan-repeated", "algorithm-unknown",
-    "algorithm-not-allowed", "tracks-differ", "ensemble-not-wanted", "text-too-long",
+    "algorithm-not-allowed", "tracks-differ", "ensemble-misfit", "text-too-long",
 )  # fmt: skip
 """What it answers for."""
 
@@ -79,7 +79,8 @@ class PlanWriter(Agent):
         said += [f"to be tried first: {name}" for name in wanted.preferred]
         said += [str(one) for one in problem.constraints]
         said += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
-        said += ["one model, not several together"] if wanted.single else []
+        if wanted.ensemble is not None:
+            said.append("several models together" if wanted.ensemble else "one model, not several together")
         algorithms = [f"{name} ({track_of(name)})" for name in wanted.allowed]
         return (
             section("request", input.requirements.text, rank=NEEDED, language="text"),
@@ -197,9 +198,10 @@ def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterato
     if set(one.tracks) != (needed := set(map(track_of, one.algorithms))):
         message = f"The tracks of {one.name!r} are those of its algorithms: {', '.join(sorted(needed)) or 'none'}."
         yield Violation(code="tracks-differ", message=message, subject=one.name)
-    if one.ensemble and wanted.single:
-        message = f"{one.name!r} delivers several models together; the request wants one."
-        yield Violation(code="ensemble-not-wanted", message=message, subject=one.name)
+    if wanted.ensemble is not None and one.ensemble != wanted.ensemble:
+        wish = "several models together" if wanted.ensemble else "one model"
+        message = f"{one.name!r} does not deliver what the request wants: {wish}."
+        yield Violation(code="ensemble-misfit", message=message, subject=one.name)
 
 
 def _of_texts(one: Plan) -> Iterator[Violation]:

@@ -82,7 +82,7 @@ CLUSTERING = (
     Bet("centres-only", "Centres are easy to explain and quick to find.", ("kmeans",), "The number of groups.", False),
 )
 FIRST: Mapping[Mood, tuple[str, ...]] = {
-    "usual": (),
+    "usual": ("broad-boosting", "every-form"),
     "lean": ("one-light-model", "plain-linear", "one-tuned-well", "few-tuned-deeply", "centres-only", "round-groups"),
     "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),
     "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "dense-groups"),

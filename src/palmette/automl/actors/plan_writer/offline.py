@@ -132,7 +132,7 @@ def _plan(
         algorithms=algorithms,
         validation=validation(profile),
         tuning=bet.tuning,
-        ensemble=bet.ensemble and not wanted.single,
+        ensemble=bet.ensemble if wanted.ensemble is None else wanted.ensemble,
         reasons=tuple(_reasons(algorithms, input, wanted, reasons)),
     )
 
