@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +15,9 @@ import pandas as pd
 from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
 from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
 from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
-from palmette.automl.artefacts import Assembly, Assessment, Settings, TrackRun
+from palmette.automl.artefacts import Assembly, Assessment, Delivery, Settings, TrackRun
 from palmette.automl.data.load import load
+from palmette.automl.endpoint import Measured
 from palmette.automl.material import Material
 from palmette.automl.modalities import Outline, draft
 from palmette.automl.modalities.tabular import write_project
@@ -29,6 +35,7 @@ class SmallDelivery:
     """What the actors upstream of the delivery make of a table of dishes, in a folder."""
 
     def __init__(self, folder: Path, sandbox: Sandbox) -> None:
+        self._numbers = count()
         self.folder, self.sandbox, self.store = folder, sandbox, Store(folder / "fitted")
         path = folder / "dishes.csv"
         dishes().to_csv(path, index=False)
@@ -61,7 +68,7 @@ class SmallDelivery:
         run = TrackRun(track="traditional", folder="tracks/traditional", seconds=1, candidates=2)
         assembly = Assembly(files=files, store="project", tracks=(run,))
         asked = ComparatorInput(dataset=loaded.dataset, profile=profile, blueprint=blueprint, assembly=assembly)
-        comparison = Comparator(self.store).run(asked, Context("comparator", folder)).output
+        comparison = Comparator(self.store).run(asked, self.context("comparator")).output
         assert comparison is not None
         self.input = DeployerInput(
             assembly=assembly,
@@ -78,6 +85,33 @@ class SmallDelivery:
 
     def deployer(self) -> Deployer:
         return Deployer(self.sandbox, self.store, self.folder / "delivered")
+
+    def quick_deployer(self) -> Deployer:
+        """One that believes what was measured before, as its project is always the same."""
+        made = self.deployer()
+        known = Measured(self.delivery.measurements, (), self.delivery.p50, self.delivery.p95)
+        made._measured = lambda *_: known  # type: ignore[method-assign]  # on purpose
+        return made
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        """The project, delivered to the folder of the settings."""
+        attempt = self.deployer().run(self.input, self.context("deployer"))
+        assert attempt.output is not None, attempt.violations
+        return attempt.output
+
+    def context(self, actor: str) -> Context:
+        workspace = self.folder / "work" / f"{actor}-{next(self._numbers)}"
+        workspace.mkdir(parents=True)
+        return Context(actor, workspace)
+
+
+@cache
+def small_delivery() -> SmallDelivery:
+    """The one of this test session."""
+    folder = Path(tempfile.mkdtemp(prefix="palmette-small-delivery-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return SmallDelivery(folder, Sandbox())
 
 
 def dishes() -> pd.DataFrame:
