@@ -9,7 +9,8 @@ import pytest
 
 from palmette.automl.profile.meta import NAMES
 from palmette.automl.requirements.vocabulary import vocabulary
-from palmette.knowledge import CaseLibrary, Subject
+from palmette.engine import registry
+from palmette.knowledge import CaseLibrary, Finding, Found, Subject, look_up
 from palmette.knowledge.cases import library
 
 NOTHING = dict.fromkeys(NAMES, 0.0)
@@ -57,3 +58,13 @@ def test_what_asks_for_more_comes_first_and_says_why() -> None:
     found = CaseLibrary().find(subject)
     assert found.findings[0].because == "the rarest class has 3.1% of the rows"
     assert found.note == f"{len(found.findings)} of {len(library())} cases of the library apply."
+
+
+def test_a_source_of_ones_own_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ours:
+        def find(self, subject: Subject) -> Found:
+            return Found(note=f"One run on {subject.task}.", findings=(Finding(text="Do.", source="Us", because="So."),))
+
+    monkeypatch.setitem(registry._registered, ("knowledge", "ours"), Ours)
+    notes = [one.note for one in look_up(Subject(task="regression"))]
+    assert len(notes) == 3 and notes[-1] == "One run on regression."
