@@ -16,8 +16,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palmette.automl.measure import metric_of
 from palmette.automl.modalities.tabular import Blueprint, write_project
 from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
+from palmette.automl.modalities.tabular.folds import folds_of
 from palmette.automl.selection import Expected, Judge, read_candidates, select
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
@@ -25,9 +27,10 @@ from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 START_SECONDS = 2.5
-"""What a program takes to import its libraries: twice, to train and to predict."""
+"""What a program takes at least to import its libraries: twice, to train and to predict."""
 CHOICE_SHARE = 0.04
 """Of the budget: choosing members, and predicting with them."""
 
@@ -48,7 +51,7 @@ def main(arguments: list[str]) -> None:
     blueprint = draft(goal, loaded.dataset.columns, loaded.table, seed=seed)
     with tempfile.TemporaryDirectory(prefix="palmette-bench-") as name:
         project = Run(Path(name), blueprint)
-        project.train(loaded.table, started + float(budget))
+        project.train(loaded.table, started, float(budget))
         project.predict(loaded.predict).to_csv(out, index=False)
 
 
@@ -61,14 +64,13 @@ class Run:
             (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
             (folder / file.path).write_text(file.text, encoding="utf-8")
 
-    def train(self, rows: pd.DataFrame, end: float) -> None:
-        """Searches, and leaves `members.json`; `end` is a value of time.monotonic()."""
-        from palmette.automl.measure import metric_of
-
-        blueprint, folds = self.blueprint, self._folds(rows)
+    def train(self, rows: pd.DataFrame, started: float, budget: float) -> None:
+        """Searches until `budget` seconds after `started`, a value of time.monotonic(); leaves `members.json`."""
+        blueprint, folds = self.blueprint, self.folds(rows)
         rows.to_csv(self.folder / "train.csv", index=False)
-        budget = end - time.monotonic()
-        seconds = max(1.0, budget * (1 - CHOICE_SHARE) - 2 * START_SECONDS)
+        # Starting took this program as long as it takes the next, on a machine that others use as well.
+        spent = time.monotonic() - started
+        seconds = max(1.0, budget * (1 - CHOICE_SHARE) - spent - 2 * max(START_SECONDS, spent))
         given = ["--data", "train.csv", "--folds", "folds.csv", "--out", "model", "--seconds", f"{seconds:.1f}"]
         done = self._python("train.py", *given, seconds=2 * budget + 60)
         print(done.stdout, file=sys.stderr)
@@ -78,21 +80,22 @@ class Run:
             told = "; ".join(violation.message for violation in found.violations)
             ended = f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}"
             raise DeveloperError(ended, code="no-candidate")
-        target = rows[blueprint.target]
-        truth = class_names(target).to_numpy(str) if blueprint.classes else target.to_numpy(float)
-        judge = Judge(
+        chosen = select(found.candidates, self._judge(rows[blueprint.target]), blueprint.algorithms)
+        members = ", ".join(f"{member.weight:.2f} {member.name}" for member in chosen.members)
+        left = started + budget - time.monotonic()
+        said = f"{blueprint.metric} {chosen.score:.5f} (single best {chosen.single_score:.5f})"
+        print(f"{said} of {members}; {left:.1f} s left", file=sys.stderr)
+        (self.folder / "model" / "members.json").write_text(chosen.model_dump_json(indent=1), encoding="utf-8")
+
+    def _judge(self, target: pd.Series) -> Judge:
+        blueprint = self.blueprint
+        return Judge(
             metric_of(blueprint.metric, blueprint.task),
-            truth,
+            class_names(target).to_numpy(str) if blueprint.classes else target.to_numpy(float),
             classes=blueprint.classes,
             positive=blueprint.positive,
             restore=blueprint.restored,
         )
-        chosen = select(found.candidates, judge, blueprint.algorithms)
-        members = ", ".join(f"{member.weight:.2f} {member.name}" for member in chosen.members)
-        left = end - time.monotonic()
-        said = f"{blueprint.metric} {chosen.score:.5f} (single best {chosen.single_score:.5f})"
-        print(f"{said} of {members}; {left:.1f} s left", file=sys.stderr)
-        (self.folder / "model" / "members.json").write_text(chosen.model_dump_json(indent=1), encoding="utf-8")
 
     def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Predictions for rows, with `proba_<class>` of classes."""
@@ -105,19 +108,11 @@ class Run:
         said = pd.read_csv(self.folder / "said.csv", dtype={"prediction": str} if self.blueprint.classes else None)
         return said.rename(columns=lambda name: name.replace("probability_", "proba_", 1))
 
-    def _folds(self, rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def folds(self, rows: pd.DataFrame) -> NDArray[np.int64]:
         """The fold of each row (n,), as `folds.csv` has it."""
-        import numpy as np
         import pandas as pd
-        from sklearn.model_selection import KFold, StratifiedKFold
 
-        blueprint = self.blueprint
-        kinds = {"stratified": StratifiedKFold, "random": KFold}
-        splitter = kinds[blueprint.folds.kind](blueprint.folds.count, shuffle=True, random_state=blueprint.seed)
-        target = class_names(rows[blueprint.target]) if blueprint.classes else None
-        folds = np.empty(len(rows), dtype=np.int64)
-        for number, (_, valid) in enumerate(splitter.split(rows, target)):
-            folds[valid] = number
+        folds = folds_of(rows, self.blueprint)
         pd.DataFrame({"row": range(len(rows)), "fold": folds}).to_csv(self.folder / "folds.csv", index=False)
         return folds
 

@@ -17,6 +17,7 @@ from small_projects import COLUMNS, Project, blueprint_of, guests, write
 from palmette.automl.data import Dialect, Reading
 from palmette.automl.modalities.tabular import (
     ALGORITHMS,
+    TRACKS,
     ColumnPlan,
     Dropped,
     Folds,
@@ -54,7 +55,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a project of every variant."""
     folder = tmp_path_factory.mktemp("variants")
     for name, (task, changes) in VARIANTS.items():
-        for file in write_project(blueprint_of(task, **changes)):
+        for file in write_project(blueprint_of(task, **changes), tuple(TRACKS)):
             path = folder / name.replace(" ", "_") / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text, encoding="utf-8")
@@ -98,7 +99,7 @@ def test_only_what_is_needed_is_written(written: Path) -> None:
     assert "knn" not in text("lines_of_JSON", "models/traditional.py"), "distances to a million rows"
 
 
-@pytest.mark.parametrize("tracks", [("traditional",)])
+@pytest.mark.parametrize("tracks", [("traditional",), tuple(TRACKS)])
 def test_the_parts_are_the_project(tracks: tuple[Track, ...]) -> None:
     blueprint = blueprint_of("binary", algorithms=("lightgbm",))
     parts = [preparation_files(blueprint), *(track_files(blueprint, one) for one in tracks)]

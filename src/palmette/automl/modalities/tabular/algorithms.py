@@ -7,15 +7,25 @@ import importlib.util
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-Algorithm = Literal["lightgbm", "xgboost", "catboost", "extra_trees", "random_forest", "linear", "knn", "mlp"]
+Traditional = Literal["lightgbm", "xgboost", "catboost", "extra_trees", "random_forest", "linear", "knn", "mlp"]
+Neural = Literal["tabm", "resnet"]
+Algorithm = Traditional | Neural
 Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 """A family of algorithms, with a file of its own in the project."""
 
-ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-"""In the order of preference."""
+ALGORITHMS: tuple[Traditional, ...] = get_args(Traditional)
+"""Of the traditional track, in the order of preference."""
+NETWORKS: Mapping[Algorithm, str] = {"tabm": "TabM", "resnet": "ResNet"}
+"""Of the neural track: the class of each."""
 
 BOOSTING: frozenset[Algorithm] = frozenset({"lightgbm", "xgboost", "catboost"})
-LIBRARIES: Mapping[Algorithm, str] = {"lightgbm": "lightgbm", "xgboost": "xgboost", "catboost": "catboost"}
+LIBRARIES: Mapping[Algorithm, str] = {
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "tabm": "torch",
+    "resnet": "torch",
+}
 """Of the algorithms that scikit-learn does not have, the package."""
 CLASSICAL: frozenset[Algorithm] = frozenset({"extra_trees", "random_forest", "knn", "mlp"})
 

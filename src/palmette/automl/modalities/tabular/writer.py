@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from palmette.automl.modalities.tabular import tables
-from palmette.automl.modalities.tabular.algorithms import BOOSTING, CLASSICAL, LIBRARIES, Track
+from palmette.automl.modalities.tabular.algorithms import BOOSTING, CLASSICAL, LIBRARIES, NETWORKS, Track
 from palmette.automl.modalities.tabular.blueprint import Blueprint
 from palmette.automl.modalities.tabular.rendering import rendered, templates_of
 from palmette.automl.modalities.tabular.scoring import ABSOLUTE, CLASSIFICATION, REGRESSION
-from palmette.automl.modalities.tabular.starts import FOREST_LEAVES, LARGE, starts
+from palmette.automl.modalities.tabular.starts import FOREST_LEAVES, LARGE, starts, work_of
 from palmette.automl.modalities.tabular.tracks import TRACKS, wanted_in
 from palmette.engine.actor import TextFile
 
@@ -88,10 +88,11 @@ def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
         "positive": blueprint.classes.index(positive) if positive else None,
         "boosting": [one for one in traditional if one in BOOSTING],
         "classical": [one for one in traditional if one in CLASSICAL],
+        "networks": {one: name for one, name in NETWORKS.items() if one in wanted["neural"]},
         "linear_range": classification and "linear" in traditional,
         "wanted": wanted,
         "starts": {track: starts(blueprint, wanted[track]) for track in TRACKS},
         "libraries": ["optuna", *sorted(libraries)],
-        "large": blueprint.rows * len(blueprint.columns) > LARGE,
+        "large": work_of(blueprint) > LARGE,
         "forest_leaf": max(1, blueprint.rows // FOREST_LEAVES),
     }
