@@ -63,7 +63,8 @@ def test_what_asks_for_more_comes_first_and_says_why() -> None:
 def test_a_source_of_ones_own_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ours:
         def find(self, subject: Subject) -> Found:
-            return Found(note=f"One run on {subject.task}.", findings=(Finding(text="Do.", source="Us", because="So."),))
+            finding = Finding(text="Do.", source="Us", because="So.")
+            return Found(note=f"One run on {subject.task}.", findings=(finding,))
 
     monkeypatch.setitem(registry._registered, ("knowledge", "ours"), Ours)
     notes = [one.note for one in look_up(Subject(task="regression"))]

@@ -27,8 +27,19 @@ from palmette.automl.planning import algorithms
 from palmette.automl.profile import Profile
 from palmette.automl.profile.artefacts import Leak, Settled
 from palmette.automl.requirements import AlgorithmWish, DataSummary, ModelPart, Requirements, read_request
-from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation
+from palmette.engine import (
+    TERMINATE,
+    Attempt,
+    Context,
+    PastAttempt,
+    Setup,
+    Violation,
+    build_actors,
+    load_topology,
+    run_topology,
+)
 from palmette.llm import Agent
+from palmette.planners.offline import OfflinePlanner
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 HERE = ("lightgbm", "xgboost", "extra_trees", "random_forest", "linear", "knn", "mlp")
@@ -482,3 +493,40 @@ def test_the_prompt_is_the_one_that_was_reviewed(name: str, deals: Given, reques
         path.write_text(text, "utf-8")
         pytest.fail(f"{path.name} was written; review it")
     assert text == path.read_text("utf-8")
+
+
+# As a run
+
+
+PLANNING = """
+topology: planning
+given: [requirements, dataset, profile, settings, tracks]
+start: [knowledge_retriever]
+end: [execution_verifier]
+actors:
+  knowledge_retriever: {use: automl.knowledge_retriever, next: [plan_writer]}
+  plan_writer: {use: automl.plan_writer, next: [data_planner]}
+  data_planner: {use: automl.data_planner, for_each: plans as plan, next: [model_planner]}
+  model_planner: {use: automl.model_planner, for_each: data_plans as data_plan, next: [execution_verifier]}
+  execution_verifier: {use: automl.execution_verifier, next: [plan_writer]}
+"""
+
+
+@pytest.mark.parametrize(("wish", "revision"), [("", 0), ("The model must be at most 50 bytes.", 1)])
+def test_a_run_sends_plans_back_once_and_then_carries_on(
+    deals: Given, tmp_path: Path, wish: str, revision: int
+) -> None:
+    given = deals.asking(f"{DEAL} The target is result. {wish}")
+    (tmp_path / "planning.yaml").write_text(PLANNING, "utf-8")
+    topology = load_topology(tmp_path / "planning.yaml").value
+    values = {name: value.model_dump(mode="json") for name, value in given._asdict().items()}
+    setup = Setup(
+        topology=topology,
+        actors=build_actors(topology, {}),
+        planner=OfflinePlanner(),
+        given={**values, "settings": {"plans": 2}, "tracks": ["traditional"]},
+    )
+    result = run_topology(setup, tmp_path / "run")
+    assert result.status == "finished", result.reason
+    choice = result.artefact("choice", Choice)
+    assert choice.proposal.data.plan.revision == revision and len(choice.rejected) == 1
