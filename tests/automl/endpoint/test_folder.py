@@ -1,0 +1,84 @@
+"""A delivered folder is placed whole or not at all, and replaces only what was delivered before, unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pandas", reason="the packages of AutoML are not installed")
+
+from palmette.automl.endpoint import MANIFEST, differing, place, read_manifest
+from palmette.errors import MachineError, UserError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / "models").mkdir(parents=True)
+    (folder / "train.py").write_text("print(1)")
+    (folder / "models" / "one.py").write_text("ONE = 1")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "train.pyc").write_text("")
+    return folder
+
+
+def test_a_delivery_replaces_an_earlier_one_and_leaves_nothing_else(project: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "delivered"
+    for text in ("print(1)", "print(2)"):
+        (project / "train.py").write_text(text)
+        manifest = place(project, folder)
+        assert sorted(manifest.files) == ["models/one.py", "train.py"] and read_manifest(folder) == manifest
+        assert (folder / "train.py").read_text() == text and differing(folder, manifest) == []
+        (folder / "__pycache__").mkdir()
+        assert differing(folder, manifest) == [], "what running leaves behind is nothing"
+    assert [path.name for path in folder.parent.iterdir()] == ["delivered"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda folder: (folder / MANIFEST).unlink(), "folder-taken"),
+        (lambda folder: (folder / MANIFEST).write_text("{}"), "folder-taken"),
+        (lambda folder: (folder / "train.py").write_text("mine"), "folder-changed"),
+        (lambda folder: (folder / "notes.txt").write_text("mine"), "folder-changed"),
+        (lambda folder: (folder / "models" / "one.py").unlink(), "folder-changed"),
+    ],
+)
+def test_what_somebody_has_done_is_not_destroyed(project: Path, tmp_path: Path, change, code: str) -> None:
+    folder = tmp_path / "delivered"
+    place(project, folder)
+    change(folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(UserError) as caught:
+        place(project, folder)
+    assert caught.value.code == code and caught.value.remedy
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_file_in_the_way_is_not_replaced(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(UserError, match="is not a project"):
+        place(project, tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_what_cannot_be_written_leaves_the_earlier_delivery(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "delivered"
+    place(project, folder)
+    (project / "train.py").write_text("print(3)")
+    rename = Path.rename
+
+    def fails(self: Path, target: Path) -> Path:
+        if target == folder and self.name.endswith("-new"):
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(MachineError) as caught:
+        place(project, folder)
+    assert caught.value.code == "delivery-unwritable"
+    assert (folder / "train.py").read_text() == "print(1)"
+    assert {path.name for path in tmp_path.iterdir()} == {"project", "delivered"}
