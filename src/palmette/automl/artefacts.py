@@ -269,6 +269,13 @@ class Worth(Model):
     """Of the drops of single shuffles."""
 
 
+class CurveFact(Model):
+    """What the strongest member is worth out of fold, learnt from so many rows."""
+
+    rows: int
+    score: float
+
+
 class Assessment(Model):
     """The chosen model against the requirements, on rows that no training saw."""
 
@@ -285,6 +292,8 @@ class Assessment(Model):
     """Of a request for one row over HTTP, median; None where no constraint asked for it before delivery."""
     worths: tuple[Worth, ...] = ()
     """The most valuable column first; nothing where there is no hold-out."""
+    curve: tuple[CurveFact, ...] = ()
+    """By rows; nothing where it would have taken too long."""
     answers: TextFile | None = None
     """What the model said of the hold-out, as `predict.py` writes it; the truth stays with the data."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Metric, Predictions
 from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.selection import Selection
 from palmette.engine import TextFile
 from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
 
@@ -62,13 +63,21 @@ class Project:
         place: str = "",
         told: Callable[[str], None] = lambda _: None,
     ) -> ExecutionResult:
-        """Searches a track for some seconds on the rows that were laid out in `place`; leaves `tracks/<track>` there."""
+        """Searches a track for some seconds on the rows laid out in `place`; leaves `tracks/<track>` there."""
         out = f"{place}/tracks/{track}".lstrip("/")
         rows, folds = (f"{place}/{name}".lstrip("/") for name in (f"train.{blueprint.source.format}", "folds.csv"))
         given = ["--data", rows, "--folds", folds, "--out", out, "--track", track, "--seconds", f"{seconds:.1f}"]
         metric = METRICS[blueprint.metric]
         with _Watch(self.folder / out / TRIALS, track, metric, seconds, told):
             return self.python("train.py", *given, seconds=2 * seconds + 60)
+
+    def fit_again(self, chosen: Selection, blueprint: Blueprint, place: str) -> ExecutionResult:
+        """Fits chosen members on the rows that were laid out in `place`; leaves `again` there."""
+        members = self.folder / place / "members.json"
+        members.write_text(chosen.model_dump_json(), encoding="utf-8")
+        rows, folds = f"{place}/train.{blueprint.source.format}", f"{place}/folds.csv"
+        given = ["--data", rows, "--folds", folds, "--members", f"{place}/members.json", "--out", f"{place}/again"]
+        return self.python("train.py", *given, seconds=300)
 
     def predict(
         self, rows: pd.DataFrame, blueprint: Blueprint, scratch: Path, model: str = "model"

@@ -31,7 +31,8 @@ def compute(input: ProfilerInput) -> Profile:
     from palmette.automl.data.load import reload
 
     reload(input.dataset)  # raises where a file has changed
-    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, input.settings.seed, input.settings.holdout))
+    settings = input.settings
+    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, settings.seed, settings.holdout))
     shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
     if not shared or made.aim.group:
         return made
@@ -49,7 +50,8 @@ def settle(leaks: Iterable[Leak], ask: Callable[[str], str | None]) -> Iterator[
 
 def _asked(leak: Leak, ask: Callable[[str], str | None]) -> Settled:
     usual = "yes" if leak.default == "drop" else "no"
-    said = ask(f"{leak.text} ({leak.evidence}) Leave out {', '.join(map(repr, leak.columns))}? (yes, no; default: {usual})")
+    named = ", ".join(map(repr, leak.columns))
+    said = ask(f"{leak.text} ({leak.evidence}) Leave out {named}? (yes, no; default: {usual})")
     word = (said or "").strip().casefold()[:1]
     drop = word == "y" if word in ("y", "n") else leak.default == "drop"
     by: Literal["person", "default"] = "person" if word in ("y", "n") else "default"

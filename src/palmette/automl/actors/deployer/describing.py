@@ -12,7 +12,7 @@ from palmette.automl.modalities import modality_of
 from palmette.automl.modalities.tabular import Blueprint
 from palmette.automl.modalities.tabular.modality import Tabular
 from palmette.automl.project import Project
-from palmette.automl.report import Evidence, Findings, Importance, Latency, Stage, write_report
+from palmette.automl.report import CurvePoint, Evidence, Findings, Importance, Latency, Stage, write_report
 from palmette.automl.submission import answered
 from palmette.engine import Measurement
 from palmette.sandbox import ExecutionResult, Sandbox
@@ -58,6 +58,7 @@ def _evidence(input: DeployerInput, measured: Measured) -> Evidence:
         truth=Tabular(blueprint).truth(holdout),
         predictions=modality_of(blueprint).predictions(said, len(holdout)),
         importances=tuple(Importance(one.column, one.drop, one.deviation) for one in assessment.worths),
+        curve=tuple(CurvePoint(one.rows, one.score) for one in assessment.curve),
         timeline=timeline,
         latency=latency,
     )

@@ -54,7 +54,7 @@ class ImplementationVerifier(BaseActor):
         material = Material.of(input.dataset, input.profile)
         project = Project(self.store.folder(input.assembly.store), self.sandbox)
         context.progress(f"{len(material.holdout)} rows that no training saw")
-        asking = Asking(project, material, input.blueprint, context.workspace)
+        asking = Asking(project, material, input.blueprint, input.comparison, context.workspace)
         told = asking.told() if len(material.holdout) else Told((_out_of_fold(input),))
         if isinstance(told, ExecutionResult):
             return Attempt(None, violations=(_failed(told),))
@@ -77,6 +77,7 @@ class ImplementationVerifier(BaseActor):
                 megabytes=round(measured.megabytes, 3),
                 milliseconds=measured.milliseconds,
                 worths=told.worths,
+                curve=told.curve,
                 answers=told.answers,
             )
         )

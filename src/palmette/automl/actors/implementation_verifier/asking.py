@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palmette.automl.artefacts import Score, Worth
+from palmette.automl.actors.implementation_verifier.curve import learning_curve
+from palmette.automl.artefacts import Comparison, CurveFact, Score, Worth
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.modalities import Blueprint, modality_of
@@ -29,20 +30,25 @@ class Told:
 
     scores: tuple[Score, ...]
     worths: tuple[Worth, ...] = ()
+    curve: tuple[CurveFact, ...] = ()
     answers: TextFile | None = None
 
 
 class Asking:
     """A trained project, asked about the hold-out; the target never goes along."""
 
-    def __init__(self, project: Project, material: Material, blueprint: Blueprint, scratch: Path) -> None:
+    def __init__(
+        self, project: Project, material: Material, blueprint: Blueprint, comparison: Comparison, scratch: Path
+    ) -> None:
         self.project, self.material, self.blueprint, self.scratch = project, material, blueprint, scratch
+        self.comparison = comparison
 
     def told(self) -> Told | ExecutionResult:
         """Scores beside those of the best baseline, and what each column is worth; how it ended where it fails."""
         with ThreadPoolExecutor(2) as beside:
             base = beside.submit(self._asked, self.material.holdout, "baseline")
             worths = beside.submit(self._worths)
+            curve = beside.submit(self._curve)
             made = self._asked(self.material.holdout, "model")
             if isinstance(made, ExecutionResult):
                 return made
@@ -50,10 +56,15 @@ class Asking:
         modality = modality_of(self.blueprint)
         scores = modality.scores(self.material, made, None if isinstance(baseline, ExecutionResult) else baseline)
         said = (self.scratch / "model" / SAID).read_text(encoding="utf-8")
-        return Told(tuple(scores), worths.result(), TextFile(path="answers.csv", text=said))
+        return Told(tuple(scores), worths.result(), curve.result(), TextFile(path="answers.csv", text=said))
 
     def _asked(self, rows: pd.DataFrame, model: str, place: str = "") -> Predictions | ExecutionResult:
         return self.project.predict(rows, self.blueprint, self.scratch / (place or model), model=model)
+
+    def _curve(self) -> tuple[CurveFact, ...]:
+        if not isinstance(self.blueprint, TabularBlueprint):
+            return ()
+        return learning_curve(self.project, self.material, self.blueprint, self.comparison)
 
     def _worths(self) -> tuple[Worth, ...]:
         blueprint = self.blueprint

@@ -1,0 +1,42 @@
+"""What the strongest member would be worth, learnt from fewer rows: whether more data would help."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette.automl.artefacts import Comparison, CurveFact
+from palmette.automl.material import Material
+from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.project import Project
+
+SHARES = (0.2, 0.5)
+"""Of the training rows."""
+FEWEST = 50
+"""Rows below which nothing is learnt from a part."""
+LONGEST = 5.0
+"""Seconds that the member took on all rows, above which the curve is not drawn."""
+
+
+def learning_curve(
+    project: Project, material: Material, blueprint: Blueprint, comparison: Comparison
+) -> tuple[CurveFact, ...]:
+    """Scores out of fold by rows, those of all rows last; nothing where it would take too long or be too little."""
+    member = max(comparison.selection.members, key=lambda one: one.weight)
+    lines = [line for line in comparison.leaderboard if line.name == member.name]
+    counts = [round(share * len(material.train)) for share in SHARES]
+    if not lines or lines[0].seconds > LONGEST or counts[0] < FEWEST:
+        return ()
+    modality = modality_of(blueprint)
+    found = []
+    for count in counts:
+        sample, place = modality.sample(material, count), f"curve/{count}"
+        project.lay_out(sample, blueprint, place)
+        folds = len(np.unique(modality.folds(sample)))
+        alone = member.model_copy(update={"weight": 1.0, "rounds": (None,) * folds})
+        project.fit_again(comparison.selection.model_copy(update={"members": (alone,)}), blueprint, place)
+        candidates = modality.candidates(project.folder / place / "again", sample).candidates
+        if not candidates:
+            return ()
+        judge, outputs = modality.judge(sample), candidates[0].outputs
+        found.append(CurveFact(rows=count, score=judge.score(outputs, judge.class_weights(outputs))))
+    return (*found, CurveFact(rows=len(material.train), score=lines[0].score))
