@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -10,16 +11,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from small_delivery import small_delivery
+from small_model import SmallModel
 from small_team import PREFIX, SmallTeam
 
+from palmette.automl.actors.assembler.actor import Assembler
+from palmette.automl.actors.comparator.actor import Comparator
 from palmette.automl.actors.data_planner.actor import DataPlanner
 from palmette.automl.actors.data_profiler.actor import DataProfiler
 from palmette.automl.actors.data_profiler.offline import ProfilerInput
 from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
 from palmette.automl.actors.execution_verifier.actor import ExecutionVerifier
+from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
+from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
 from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.model_planner.actor import ModelPlanner
+from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.plan_writer.actor import PlanWriter
+from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
 from palmette.automl.data import Places
@@ -105,6 +114,23 @@ def of_planning(cls: Any, code: str) -> ActorCase:
     return of_automl(cls, lambda path: planned(path, cls), code)
 
 
+@functools.cache
+def small_model(folder: Path) -> SmallModel:
+    return SmallModel(folder / "model", dict(profiler_input(ratings(folder))))
+
+
+def of_model(cls: Any, code: str = "", subject: str = "", **options: bool) -> ActorCase:
+    """An actor that writes, trains or judges a project."""
+    violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
+    return ActorCase(
+        f"automl.{cls.name}",
+        lambda team: small_model(team.folder).make(cls),
+        lambda team: small_model(team.folder).input(cls),
+        violation,
+        **options,
+    )
+
+
 def of_features(name: str, code: str = "", subject: str = "", **options: bool) -> ActorCase:
     """An actor of the feature environment, with the services of a small team; `code` is what it answers for."""
     violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
@@ -141,4 +167,11 @@ CASES = [
     of_planning(DataPlanner, "column-used"),
     of_planning(ModelPlanner, "candidate-unknown"),
     of_planning(ExecutionVerifier, "choice-refused"),
+    of_model(GuidelineWriter, "blueprint-differs", "metric"),
+    of_model(PreprocessingCoder, "contract-unfulfilled", "preprocess.py"),
+    of_model(ModelingCoder, "contract-misused", "models/traditional.py"),
+    of_model(Assembler, "model-missing", "lightgbm", repeats=False),
+    of_model(Comparator, "score-differs", "accuracy"),
+    of_model(ImplementationVerifier, repeats=False),
+    ActorCase("automl.deployer", lambda _: small_delivery().quick_deployer(), lambda _: small_delivery().input),
 ]
