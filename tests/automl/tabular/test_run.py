@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from small_projects import Trained
+from small_projects import Trained, training
 
 from palmette.automl.measure import METRICS
 from palmette.sandbox import Sandbox
@@ -51,6 +51,14 @@ def test_a_search_with_time_enough_is_the_same_again(trained: Train) -> None:
     assert [(trial.name, trial.settings, trial.score) for trial in one.again.trials] == [
         (trial.name, trial.settings, trial.score) for trial in one.found.trials
     ]
+
+
+def test_without_time_the_baselines_and_one_wanted_model_are_fitted_all_the_same(trained: Train) -> None:
+    project = trained("regression").project
+    project.run_all((*training("hurried"), "--seconds", "0.01"))
+    found = project.found("hurried")
+    finished = [one.trial.algorithm for one in found.candidates]
+    assert finished[:2] == ["dummy", "linear"] and finished[2] in project.blueprint.algorithms
 
 
 @pytest.mark.parametrize("task", TASKS)
