@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from palmette.automl.artefacts import Track
 from palmette.automl.modalities.tabular import TRACKS, installed
 from palmette.automl.modalities.tabular.algorithms import BOOSTING
+from palmette.automl.modalities.tabular.starts import NEIGHBOURS
+from palmette.automl.profile import Profile
 
 TREES = frozenset({*BOOSTING, "extra_trees", "random_forest"})
 READABLE = frozenset({"linear", "kmeans"})
 """Those whose model a person can read."""
+OF_PAIRS = frozenset({"knn", "agglomerative", "spectral"})
+"""Those that take the distances of all pairs of rows."""
 CLUSTERING = ("kmeans", "gmm", "agglomerative", "spectral", "hdbscan")
 MEANT: Mapping[str, frozenset[str]] = {
     "gradient_boosting": frozenset(BOOSTING),
@@ -25,11 +29,14 @@ def track_of(algorithm: str) -> Track:
     return next((track for track, family in TRACKS.items() if algorithm in family.algorithms), "traditional")
 
 
-def available(task: str, tracks: Iterable[Track]) -> tuple[str, ...]:
-    """The algorithms for a task that these tracks have here, in the order of preference."""
-    if task == "clustering":
-        return CLUSTERING if "traditional" in tracks else ()
-    return tuple(name for track in tracks if track in TRACKS for name in installed(TRACKS[track].algorithms))
+def available(profile: Profile, tracks: Sequence[Track]) -> tuple[str, ...]:
+    """The algorithms that these tracks have here for a task and so many rows, in the order of preference."""
+    if profile.aim.task == "clustering":
+        found: tuple[str, ...] = CLUSTERING if "traditional" in tracks else ()
+    else:
+        found = tuple(name for track in tracks if track in TRACKS for name in installed(TRACKS[track].algorithms))
+    many = profile.holdout.training_rows > NEIGHBOURS
+    return tuple(name for name in found if not (many and name in OF_PAIRS))
 
 
 def meant(name: str) -> frozenset[str]:

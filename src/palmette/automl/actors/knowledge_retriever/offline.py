@@ -59,7 +59,7 @@ def found(input: KnowledgeInput) -> tuple[Found, ...]:
 
 def usable(sources: tuple[Found, ...], input: KnowledgeInput) -> list[Finding]:
     """The findings of all sources in turn, without those for algorithms that are not here."""
-    here = set(available(input.profile.aim.task, input.tracks))
+    here = set(available(input.profile, input.tracks))
     turns = zip_longest(*(one.findings for one in sources))
     found = [one for one in chain.from_iterable(turns) if one is not None]
     return [one for one in found if not one.algorithms or here & set(one.algorithms)]

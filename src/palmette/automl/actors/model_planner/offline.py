@@ -25,7 +25,7 @@ class ModelPlannerInput(Model):
 def algorithms_of(input: ModelPlannerInput) -> tuple[str, ...]:
     """The algorithms that the plan leaves to choose from, and that are here, in its order."""
     plan = input.data_plan.plan
-    here = available(input.profile.aim.task, plan.tracks)
+    here = available(input.profile, plan.tracks)
     return tuple(name for name in dict.fromkeys(plan.algorithms or here) if name in here)
 
 

@@ -146,9 +146,10 @@ def _before(context: Context) -> Plans | None:
 
 
 def _nothing_here(input: PlanWriterInput, wanted: Wishes) -> Violation:
-    here = available(input.profile.aim.task, input.tracks)
+    here = available(input.profile, input.tracks)
     asked = f"Asked for: {' or '.join(wanted.named)}" if wanted.named else "The request excludes the others"
-    installed = f"installed for {', '.join(input.tracks)}: {', '.join(here) or 'none'}"
+    rows = input.profile.holdout.training_rows
+    installed = f"installed for {', '.join(input.tracks)} and fit for {rows} rows: {', '.join(here) or 'none'}"
     message = f"No algorithm is left to plan. {asked}; {installed}."
     remedy = "Install the library of what is asked for, or ask for another algorithm."
     return Violation(code="algorithm-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted.named))
@@ -184,7 +185,7 @@ def _alike(made: tuple[Plan, ...], context: Context) -> Iterator[Violation]:
 
 
 def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterator[Violation]:
-    here = available(input.profile.aim.task, input.tracks)
+    here = available(input.profile, input.tracks)
     for name in one.algorithms:
         if name not in here:
             message = f"{name!r} is not here for this task.{did_you_mean(name, here)} There are {', '.join(here)}."

@@ -33,7 +33,7 @@ class PlanWriterInput(Model):
 
 def wishes(input: PlanWriterInput) -> Wishes:
     """The wishes, of the algorithms that are here."""
-    return wishes_of(input.requirements, available(input.profile.aim.task, input.tracks))
+    return wishes_of(input.requirements, available(input.profile, input.tracks))
 
 
 def substance(plan: Plan) -> tuple[object, ...]:
