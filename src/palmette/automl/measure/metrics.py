@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from palmette.errors import UserError, nearest
 
 Task = Literal["classification", "regression", "clustering"]
-Needs = Literal["labels", "probabilities", "values", "groups"]
+Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
+"""distances: it is of groups beside the rows themselves, whose numbers (n, d) stand in the place of the truth."""
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
@@ -67,7 +69,7 @@ class Metric:
 def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None = None) -> float:
     """The metric's value.
 
-    `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups. `positive` is the class that
+    `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups; (n, d) where it needs distances. `positive` is the class that
     a metric of one class is about; the last in order when none is given.
 
     Raises:
@@ -221,6 +223,11 @@ _ALL = (
     Metric("rand", "clustering", "groups", _labels("rand_score")),
     Metric("adjusted_rand", "clustering", "groups", _labels("adjusted_rand_score")),
     Metric("nmi", "clustering", "groups", _labels("normalized_mutual_info_score")),
+    Metric("silhouette", "clustering", "distances", _labels("silhouette_score")),
+    Metric(
+        "davies_bouldin", "clustering", "distances", _labels("davies_bouldin_score"), 0.0, greater_is_better=False
+    ),
+    Metric("calinski_harabasz", "clustering", "distances", _labels("calinski_harabasz_score"), math.inf),
 )
 
 METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}

@@ -1,12 +1,26 @@
 """The modalities: each a folder with its blueprint, the templates of its project, and how candidates are judged."""
 
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, RootModel
+
+from palmette.automl.modalities import clustering, tabular
+from palmette.automl.modalities.clustering.modality import Clustering
 from palmette.automl.modalities.modality import Modality, Outline
-from palmette.automl.modalities.tabular import Blueprint
 from palmette.automl.modalities.tabular.modality import Tabular
 
-__all__ = ["Blueprint", "Modality", "Outline", "draft", "modality_of"]
+__all__ = ["AnyBlueprint", "Blueprint", "Modality", "Outline", "draft", "modality_of"]
 
-MODALITIES: dict[str, type[Modality]] = {"tabular": Tabular}
+Blueprint = Annotated[tabular.Blueprint | clustering.Blueprint, Field(discriminator="modality")]
+
+
+class AnyBlueprint(RootModel[Blueprint]):
+    """A blueprint of whichever modality, as an actor's output."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+MODALITIES: dict[str, type[Modality]] = {"tabular": Tabular, "clustering": Clustering}
 """By the word that a blueprint has for it."""
 
 

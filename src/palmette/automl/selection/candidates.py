@@ -41,7 +41,7 @@ class Candidate:
 
     trial: Trial
     outputs: Floats
-    """(n, k) probabilities, or (n,) values on the scale that was learnt."""
+    """(n, k) where there are k outputs, e.g. probabilities; (n,) where there is one, on the scale that was learnt."""
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
     if problem:
         return _violation(*problem[:1], trial.name, problem[1])
     outputs = table[np.argsort(table[:, 0]), 2:]
-    return Candidate(trial, outputs if expected.probabilities else outputs[:, 0])
+    return Candidate(trial, outputs if len(expected.outputs) > 1 else outputs[:, 0])
 
 
 def _numbers(path: Path) -> Floats:

@@ -27,6 +27,8 @@ class Scorer(Protocol):
     metric: Metric
     blends: bool
     """Whether a mean of outputs is an output, so that several candidates may be delivered together."""
+    measured: str
+    """Where scores are from, in words."""
 
     def worth(self, outputs: Floats) -> float:
         """By what the best is chosen; greater is better."""
@@ -48,6 +50,7 @@ class Judge:
     """Scores the outputs of models for a target on the training rows."""
 
     blends = True
+    measured = "out of fold"
 
     def __init__(
         self,

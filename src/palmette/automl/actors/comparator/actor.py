@@ -125,7 +125,7 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
 
 def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:
     names = ", ".join(f"{member.weight:.0%} {member.name}" for member in chosen.members)
-    said = f"{chosen.metric} {chosen.score:.4f} out of fold by {names}"
+    said = f"{chosen.metric} {chosen.score:.4f} {judge.measured} by {names}"
     if baseline is None:
         return True, f"{said}; no baseline finished."
     other = judge.score(baseline.outputs, judge.class_weights(baseline.outputs))

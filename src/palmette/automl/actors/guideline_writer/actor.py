@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from palmette.automl.actors.guideline_writer.decisions import Decisions, Taken, decided, may_be, objections
 from palmette.automl.actors.guideline_writer.offline import GuidelineInput, blueprint_of, outline_of
 from palmette.automl.artefacts import Derived
-from palmette.automl.modalities import Blueprint, draft, modality_of
+from palmette.automl.modalities import AnyBlueprint, Blueprint, draft, modality_of
 from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
@@ -30,12 +30,12 @@ class GuidelineWriter(Agent):
     description = "Turns the chosen plan into a blueprint: preparation, models, training, evaluation, and the contract."
     produces = "blueprint"
     Input = GuidelineInput
-    Output = Blueprint
+    Output = AnyBlueprint
     Answer = GuidelineAnswer
     has_criterion = True
 
-    def offline(self, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
-        return Attempt(_told(blueprint_of(input), context))
+    def offline(self, input: GuidelineInput, context: Context) -> Attempt[AnyBlueprint]:
+        return Attempt(AnyBlueprint(_told(blueprint_of(input), context)))
 
     def brief(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
         due, profile = blueprint_of(input), input.profile
@@ -69,18 +69,19 @@ class GuidelineWriter(Agent):
         found += [message for _, message in due.model_copy(update={"columns": tuple(columns)}).objections(made.derived)]
         return " ".join(found)
 
-    def read(self, answer: GuidelineAnswer, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
+    def read(self, answer: GuidelineAnswer, input: GuidelineInput, context: Context) -> Attempt[AnyBlueprint]:
         made = draft(decided(outline_of(input), _decisions(answer)))
-        return Attempt(_told(made, context), answer.reason, answer.fix)
+        return Attempt(AnyBlueprint(_told(made, context)), answer.reason, answer.fix)
 
-    def check(self, input: GuidelineInput, output: Blueprint, context: Context) -> Verdict:
+    def check(self, input: GuidelineInput, output: AnyBlueprint, context: Context) -> Verdict:
         """Metric, target, rows and what is left out are the harness's; nothing that leaks is used."""
-        wrong = list(_differing(output, blueprint_of(input)))
-        detail = f"{len(output.columns)} columns used, {len(output.dropped)} left out, compared by {output.metric}"
+        made = output.root
+        wrong = list(_differing(made, blueprint_of(input)))
+        detail = f"{len(made.columns)} columns used, {len(made.dropped)} left out, compared by {made.metric}"
         measured = Measurement(name="blueprint", status="failed" if wrong else "passed", detail=detail)
         return Verdict.of(wrong, [measured])
 
-    def implicated(self, violation: Violation, output: Blueprint) -> str | None:
+    def implicated(self, violation: Violation, output: AnyBlueprint) -> str | None:
         return f"Write the blueprint again: {violation.message}" if violation.code.startswith("blueprint") else None
 
 

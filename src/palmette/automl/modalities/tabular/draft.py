@@ -55,11 +55,9 @@ def draft(
     Raises:
         UserError: no column says anything about the target.
     """
-    inputs = [column for column in columns if column.name != goal.target]
-    kept = [column for column in inputs if column.kind in KINDS]
-    left = [column for column in inputs if column.kind not in KINDS]
+    kept, left = planned([column for column in columns if column.name != goal.target], rows)
     if not kept:
-        reasons = ", ".join(f"{column.name!r} is {REASONS[column.kind]}" for column in left) or "there is no other"
+        reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in left) or "there is no other"
         message = f"No column is left to predict {goal.target!r} from: {reasons}."
         raise UserError(message, "Add columns that say something about it.", code="no-columns")
     target = rows[goal.target]
@@ -72,8 +70,8 @@ def draft(
         target=goal.target,
         metric=goal.metric,
         rows=len(rows),
-        columns=tuple(_plan(column, rows[column.name]) for column in kept),
-        dropped=tuple(Dropped(name=column.name, reason=REASONS[column.kind]) for column in left),
+        columns=kept,
+        dropped=left,
         classes=tuple(sorted(classes.unique())) if is_classes else (),
         positive=goal.positive,
         transform="none" if is_classes else transform,
@@ -82,6 +80,15 @@ def draft(
         threads=1 if len(rows) < FEW else 2,
         folds=folds_for(len(rows), int(classes.value_counts().min()) if is_classes else None),
         seed=seed,
+    )
+
+
+def planned(columns: Iterable[Column], rows: pd.DataFrame) -> tuple[tuple[ColumnPlan, ...], tuple[Dropped, ...]]:
+    """Columns that models are given, and those that say nothing, whatever is learnt."""
+    every = list(columns)
+    return (
+        tuple(_plan(column, rows[column.name]) for column in every if column.kind in KINDS),
+        tuple(Dropped(name=one.name, reason=REASONS[one.kind]) for one in every if one.kind not in KINDS),
     )
 
 

@@ -1,0 +1,47 @@
+"""What a project that divides rows into clusters is to be."""
+
+from __future__ import annotations
+
+from typing import Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from palmette.automl.modalities.tabular.blueprint import TableBlueprint
+
+Algorithm = Literal["kmeans", "gmm", "agglomerative", "spectral", "hdbscan"]
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+"""In the order of preference."""
+MOST_CLUSTERS = 10
+"""That are tried where nobody says how many there are."""
+
+
+class Blueprint(TableBlueprint):
+    """A project for the clusters of a table."""
+
+    modality: Literal["clustering"] = "clustering"
+    task: Literal["clustering"] = "clustering"
+    target: Literal[""] = ""
+    metric: Literal["silhouette"] = "silhouette"
+    """By which candidates are compared; nothing of it is known to the project but that its search is guided alike."""
+    clusters: int | None = Field(default=None, ge=2)
+    """How many there are to be; None where that is to be found."""
+    most: int = Field(default=MOST_CLUSTERS, ge=2)
+    """Clusters that are tried where it is to be found."""
+    labels: str = ""
+    """The column that clusters are compared with in the end; the project never sees it."""
+    agreement: Literal["rand", "adjusted_rand", "nmi"] = "rand"
+    """How they are compared with it."""
+    algorithms: tuple[Algorithm, ...] = Field(default=ALGORITHMS, min_length=1)
+    validation: str = ""
+    """Why candidates are compared so, and what that cannot say; in words."""
+
+    @model_validator(mode="after")
+    def _keeps_labels_apart(self) -> Self:
+        if self.labels in {one.name for one in self.columns}:
+            raise ValueError(f"the labels {self.labels!r} are among the columns")
+        return self
+
+    @property
+    def tried(self) -> tuple[int, ...]:
+        """The numbers of clusters that are tried."""
+        return (self.clusters,) if self.clusters else tuple(range(2, self.most + 1))

@@ -1,0 +1,158 @@
+"""Clusters of tables, as actors work with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import Score, Track
+from palmette.automl.material import Material
+from palmette.automl.measure import Predictions, interval, metric_of, score
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.modalities.clustering import writer
+from palmette.automl.modalities.clustering.blueprint import Blueprint
+from palmette.automl.modalities.clustering.draft import drafted
+from palmette.automl.modalities.clustering.judge import ClusterJudge, degenerate
+from palmette.automl.modalities.clustering.matrix import Matrix
+from palmette.automl.modalities.modality import Outline
+from palmette.automl.selection import Candidate, Expected, Found, read_candidates
+from palmette.engine import TextFile
+from palmette.engine.actor import Violation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HALVES = 2
+INTERNAL = ("davies_bouldin", "calinski_harabasz")
+"""Told beside the silhouette."""
+EXTERNAL = ("rand", "adjusted_rand", "nmi")
+ROUNDS = 100
+"""Resamples of an interval."""
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Candidates are compared by how well they divide the harness's own matrix of the training rows."""
+
+    TASKS: ClassVar = frozenset({"clustering"})
+    BASELINES: ClassVar[tuple[str, ...]] = ("dummy", "plain")
+    FIXED: ClassVar[tuple[str, ...]] = (
+        "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source",
+    )  # fmt: skip
+    PROBE: ClassVar = """\
+import contract, preprocess
+rows = preprocess.read("rows")
+contract.check_rows(rows)
+features = preprocess.features(rows)
+contract.check_features(features)
+print(len(features))
+"""
+
+    blueprint: Blueprint
+
+    @staticmethod
+    def draft(outline: Outline) -> Blueprint:
+        return drafted(outline)
+
+    def preparation_files(self) -> tuple[TextFile, ...]:
+        return writer.preparation_files(self.blueprint)
+
+    def unavailable(self, track: Track) -> str:
+        return "" if track == "traditional" else f"There are no models of the track {track!r} for clusters."
+
+    def track_files(self, track: Track) -> tuple[TextFile, ...]:
+        return writer.track_files(self.blueprint)
+
+    def shared_files(self, tracks: Sequence[Track]) -> tuple[TextFile, ...]:
+        return writer.shared_files(self.blueprint)
+
+    def sample(self, material: Material, most: int) -> Material:
+        return material.sample(most, self.blueprint.seed)
+
+    def folds(self, material: Material) -> NDArray[np.int64]:
+        """Two halves, by the values of the rows: equal rows are on the same side, in whatever order they come."""
+        from palmette.automl.data.cut import row_hashes
+
+        hashes = row_hashes(material.train[[one.name for one in self.blueprint.columns]])
+        place = np.unique(hashes, return_inverse=True)[1]
+        return np.asarray(place % HALVES, dtype=np.int64)
+
+    def write_rows(self, rows: pd.DataFrame, path: Path) -> None:
+        from palmette.automl.modalities.tabular.rows import write_rows
+
+        write_rows(rows, self.blueprint, path)
+
+    def candidates(self, folder: Path, material: Material) -> Found:
+        """Those whose clusters are a division of the rows; none where only the dummy is left."""
+        expected = Expected(self.folds(material), writer.OUTPUTS, probabilities=False)
+        found = read_candidates(folder, expected)
+        judged = [(one, _wrong(one)) for one in found.candidates]
+        good = tuple(one for one, wrong in judged if not wrong)
+        refused = tuple(_refused(one, wrong) for one, wrong in judged if wrong)
+        whole = good if any(one.name != self.BASELINES[0] for one in good) else ()
+        return replace(found, candidates=whole, violations=(*found.violations, *refused))
+
+    def judge(self, material: Material) -> ClusterJudge:
+        matrix = Matrix(material.train, self.blueprint.columns)
+        return ClusterJudge(matrix.of(material.train), self.folds(material), self.blueprint.seed)
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        if len(table) != rows:
+            raise ValueError(f"{len(table)} answers for {rows} rows")
+        clusters = table["prediction"].to_numpy(float)
+        if (clusters != np.floor(clusters)).any() or (clusters < 0).any():
+            raise ValueError("a cluster has no whole number from 0 on")
+        return Predictions(clusters.astype(np.int64))
+
+    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        """The agreement with the labels first, where there are any."""
+        found = self._external(material.holdout, made, baseline) if self.blueprint.labels else []
+        return [*found, *self._internal(material, made, baseline)]
+
+    def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        labels = rows[self.blueprint.labels]
+        known = np.flatnonzero(labels.notna().to_numpy())
+        truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
+        names = dict.fromkeys((self.blueprint.agreement, *EXTERNAL))
+        return [_score(name, truth, made.take(known), other) for name in names] if len(known) else []
+
+    def _internal(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        matrix = Matrix(material.train, self.blueprint.columns).of(material.holdout)
+        if not 1 < len(np.unique(made.values)) < len(matrix):
+            return []
+        judge = ClusterJudge(matrix, np.zeros(len(matrix), dtype=np.int64), self.blueprint.seed)
+        range = judge.interval(_outputs(made))
+        other = None if baseline is None else judge.score(_outputs(baseline))
+        silhouette = Score(
+            metric="silhouette", value=judge.score(_outputs(made)), low=range.low, high=range.high, baseline=other
+        )
+        return [silhouette, *(_score(name, matrix, made, baseline) for name in INTERNAL)]
+
+
+def _outputs(made: Predictions) -> Floats:
+    """(n, 2): the clusters twice, as of a model that is of no half."""
+    clusters = made.values.astype(float)
+    return np.column_stack([clusters, clusters])
+
+
+def _score(name: str, truth: NDArray[np.generic], made: Predictions, baseline: Predictions | None) -> Score:
+    metric = metric_of(name, "clustering")
+    range = interval(metric, truth, made, rounds=ROUNDS)
+    other = None if baseline is None else score(metric, truth, baseline)
+    return Score(metric=name, value=score(metric, truth, made), low=range.low, high=range.high, baseline=other)
+
+
+def _wrong(one: Candidate) -> str:
+    clusters = one.outputs[:, 0]
+    if (one.outputs != np.floor(one.outputs)).any() or (one.outputs < 0).any():
+        return "has clusters that are no whole numbers from 0 on"
+    return degenerate(clusters.astype(np.int64))
+
+
+def _refused(one: Candidate, wrong: str) -> Violation:
+    return Violation(code="degenerate", message=f"{one.name} {wrong}.", subject=one.name)
