@@ -13,7 +13,7 @@ from palmette.automl.data import Aim, HoldOut
 from palmette.automl.measure import metric_of
 from palmette.automl.planning import algorithms
 from palmette.automl.planning.costs import Cost, Size, cost, costs
-from palmette.automl.planning.limits import needs, together
+from palmette.automl.planning.limits import SETTINGS, needs, together
 from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected, measured
 from palmette.automl.planning.wishes import wishes_of
 from palmette.automl.profile import MetaFeature, Profile
@@ -46,8 +46,8 @@ def test_an_algorithm_that_was_never_measured_is_taken_for_the_dearest() -> None
 def test_models_that_answer_together_prepare_a_row_once() -> None:
     one = cost("lightgbm", Size(1000, 10, 1, 5))
     both = together([one, one])
-    assert both.megabytes == 2 * one.megabytes and both.seconds == one.seconds
-    assert one.milliseconds < both.milliseconds < 2 * one.milliseconds
+    assert both.megabytes == 2 * SETTINGS * one.megabytes and both.seconds == one.seconds
+    assert one.milliseconds < both.milliseconds < 2 * SETTINGS * one.milliseconds
 
 
 def test_a_limit_is_compared_in_its_own_unit_and_only_from_above() -> None:

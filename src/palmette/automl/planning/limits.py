@@ -12,6 +12,8 @@ from palmette.automl.requirements import Constraint
 
 MARGIN = 5.0
 """By how many times an estimate must miss a constraint for it to be taken as one that cannot be kept."""
+SETTINGS = 2
+"""Settings in which an ensemble has an algorithm, about."""
 
 
 class Needed(NamedTuple):
@@ -41,10 +43,13 @@ def needs(needed: Cost | Expectation, limits: Iterable[Constraint]) -> list[Need
 
 
 def together(costs: Iterable[Cost | Expectation]) -> Cost:
-    """What several models cost that answer together; to train, as the quickest of them: the rest may be left out."""
+    """What several models cost that answer together, each in some settings.
+
+    To train, it is as much as the quickest of them: the rest may be left out.
+    """
     each, prepared = list(costs), table().milliseconds
     return Cost(
         seconds=min(one.seconds for one in each),
-        megabytes=sum(one.megabytes for one in each),
-        milliseconds=prepared + sum(one.milliseconds - prepared for one in each),
+        megabytes=SETTINGS * sum(one.megabytes for one in each),
+        milliseconds=prepared + SETTINGS * sum(one.milliseconds - prepared for one in each),
     )

@@ -158,5 +158,5 @@ def _against(one: Judgement, chosen: Judgement) -> str:
         return f"It is expected to remove {skills}."
     own, others = len(one.proposal.candidates), len(chosen.proposal.candidates)
     if own < others:
-        return f"It promises as much from {own} candidates; {chosen.name} has {others} to choose from."
+        return f"It promises as much, but has {own} to choose from; {chosen.name} has {others}."
     return f"It promises no more than {chosen.name}, which suits the wishes as well."

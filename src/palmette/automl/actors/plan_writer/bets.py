@@ -18,6 +18,8 @@ class Bet(NamedTuple):
     """In the order in which they are to be tried; empty for all."""
     tuning: str
     ensemble: bool = True
+    least: int = 1
+    """Algorithms without which the idea means nothing."""
 
 
 NO_TUNING = "Nothing is searched: the starting points are the result."
@@ -26,7 +28,7 @@ BROAD = "All starting points first, then a search around the best while there is
 LIGHT = "A short search among small models only."
 
 SUPERVISED = (
-    Bet("broad-boosting", "Boosted trees lead, everything else that differs from them joins in.", (), BROAD),
+    Bet("broad-boosting", "Boosted trees lead, everything else that differs from them joins in.", (), BROAD, least=2),
     Bet(
         "few-tuned-deeply",
         "A few sturdy models, tuned well, beat many that are not.",
@@ -38,6 +40,7 @@ SUPERVISED = (
         "Models that err differently correct one another: lines, distances, forests, networks.",
         ("tabm", "resnet", "mlp", "linear", "knn", "extra_trees", "lightgbm"),
         BROAD,
+        least=3,
     ),
     Bet("one-light-model", "One small quick model is enough, and easy to run.", ("lightgbm", "linear"), LIGHT, False),
     Bet(
@@ -45,6 +48,7 @@ SUPERVISED = (
         "Averages of random trees need hardly any tuning and seldom fail.",
         ("extra_trees", "random_forest", "linear"),
         NO_TUNING,
+        least=2,
     ),
     Bet(
         "smooth-functions",

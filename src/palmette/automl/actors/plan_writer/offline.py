@@ -69,7 +69,7 @@ def _candidates(input: PlanWriterInput, reasons: Sequence[Violation]) -> Iterato
     allowed = _affordable(input, wanted, bool(reasons))
     mood = _mood(input, wanted, allowed, reasons)
     known = [(bet, _algorithms(bet, allowed, wanted)) for bet in bets(task, mood)]
-    usable = [(bet, found) for bet, found in known if found]
+    usable = [(bet, found) for bet, found in known if len(found) >= bet.least]
     if wanted.preferred:
         usable.sort(key=lambda one: wanted.preferred[0] not in one[1])
     yield from (_plan(bet, found, input, wanted, reasons) for bet, found in usable)
