@@ -84,10 +84,10 @@ def ratings(folder: Path) -> Path:
     return path
 
 
-def profiler_input(path: Path) -> ProfilerInput:
+def profiler_input(path: Path, wish: str = WISH) -> ProfilerInput:
     dataset = load([path]).dataset
     hints = DataSummary.model_validate(dataset.model_dump()).hints
-    made = read_request(WISH, hints).requirements
+    made = read_request(wish, hints).requirements
     return ProfilerInput(dataset=dataset, requirements=made)
 
 

@@ -38,8 +38,7 @@ class Debugger(Agent):
         )
 
     def read(self, answer: DebuggerAnswer, input: DebuggerInput, context: Context) -> Attempt[Corrected]:
-        text = answer.code if answer.code.endswith("\n") else f"{answer.code}\n"
-        file = TextFile(path=input.file.path, text=text)
+        file = TextFile(path=input.file.path, text=f"{answer.code.rstrip()}\n")
         reason = answer.reason or input.analysis.cause
         return Attempt(Corrected(file=file), reason, answer.fix or f"{file.path} is changed.")
 
