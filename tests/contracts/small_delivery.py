@@ -20,7 +20,7 @@ from palmette.automl.data.load import load
 from palmette.automl.endpoint import Measured
 from palmette.automl.material import Material
 from palmette.automl.modalities import Outline, draft
-from palmette.automl.modalities.tabular import write_project
+from palmette.automl.modalities.tabular import Blueprint, write_project
 from palmette.automl.project import Project
 from palmette.automl.requirements import DataSummary, read_request
 from palmette.automl.store import Store
@@ -60,13 +60,7 @@ class SmallDelivery:
             seed=0,
         )
         blueprint = draft(outline)
-        files = write_project(blueprint)
-        project = Project(self.store.fresh("project"), sandbox)
-        project.write(files)
-        project.lay_out(material, blueprint)
-        project.train("traditional", blueprint, seconds=1)
-        run = TrackRun(track="traditional", folder="tracks/traditional", seconds=1, candidates=2)
-        assembly = Assembly(files=files, store="project", tracks=(run,))
+        assembly = self._trained(blueprint, material)
         asked = ComparatorInput(dataset=loaded.dataset, profile=profile, blueprint=blueprint, assembly=assembly)
         comparison = Comparator(self.store).run(asked, self.context("comparator")).output
         assert comparison is not None
@@ -82,6 +76,15 @@ class SmallDelivery:
             profile=profile,
             settings=Settings(out=str(folder / "delivered")),
         )
+
+    def _trained(self, blueprint: Blueprint, material: Material) -> Assembly:
+        files = write_project(blueprint)
+        project = Project(self.store.fresh("project"), self.sandbox)
+        project.write(files)
+        project.lay_out(material, blueprint)
+        project.train("traditional", blueprint, seconds=1)
+        run = TrackRun(track="traditional", folder="tracks/traditional", seconds=1, candidates=2)
+        return Assembly(files=files, store="project", tracks=(run,))
 
     def deployer(self) -> Deployer:
         return Deployer(self.sandbox, self.store, self.folder / "delivered")
