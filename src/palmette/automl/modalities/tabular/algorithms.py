@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 Traditional = Literal["lightgbm", "xgboost", "catboost", "extra_trees", "random_forest", "linear", "knn", "mlp"]
 Neural = Literal["tabm", "resnet"]
-Algorithm = Traditional | Neural
+Algorithm = Traditional | Neural | Literal["tabpfn", "autogluon"]
 Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 """A family of algorithms, with a file of its own in the project."""
 
@@ -25,6 +25,8 @@ LIBRARIES: Mapping[Algorithm, str] = {
     "catboost": "catboost",
     "tabm": "torch",
     "resnet": "torch",
+    "tabpfn": "tabpfn",
+    "autogluon": "autogluon.tabular",
 }
 """Of the algorithms that scikit-learn does not have, the package."""
 CLASSICAL: frozenset[Algorithm] = frozenset({"extra_trees", "random_forest", "knn", "mlp"})
@@ -35,7 +37,15 @@ _DISTRIBUTIONS = {"scikit-learn": ("scikit-learn",), "xgboost": ("xgboost-cpu", 
 
 def installed(wanted: Iterable[Algorithm] = ALGORITHMS) -> tuple[Algorithm, ...]:
     """Those of the wanted algorithms whose library is there, in the order given."""
-    return tuple(one for one in wanted if one not in LIBRARIES or importlib.util.find_spec(LIBRARIES[one]))
+    return tuple(one for one in wanted if one not in LIBRARIES or _is_there(LIBRARIES[one]))
+
+
+def _is_there(package: str) -> bool:
+    """Whether it can be imported; nothing of it is."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # what it is a part of
+        return False
 
 
 def pinned(package: str) -> str:

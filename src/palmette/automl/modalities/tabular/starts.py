@@ -16,6 +16,8 @@ CURVES = 3_000_000
 """Work above which a curve for each number takes too long."""
 FOREST_LEAVES = 5_000
 """Leaves of a tree of a forest at most: more make files of gigabytes, and little else."""
+CONTEXT = 10_000
+"""Rows above which a network that reads all of them for each prediction was not made."""
 NEIGHBOURS = 20_000
 """Rows above which distances to all of them take too long."""
 
@@ -68,8 +70,10 @@ def starts(blueprint: Blueprint, wanted: Collection[Algorithm]) -> list[Start]:
         Start("tabm", "tabm", {}, "several networks in one, on numbers spread over waves"),
         Start("tabm-plain", "tabm", {"spread": 0.02, "dropout": 0.2, "width": 96}, "nearly straight in each number"),
         Start("resnet", "resnet", {}, "deeper, each block mends what those before it say"),
+        Start("tabpfn", "tabpfn", {}, "strong where rows are few, without any tuning"),
+        Start("autogluon", "autogluon", {}, "a stack of many models, combined by AutoGluon"),
     ]
-    slow = {"knn": blueprint.rows > NEIGHBOURS, "linear-curves": work > CURVES}
+    slow = {"knn": blueprint.rows > NEIGHBOURS, "linear-curves": work > CURVES, "tabpfn": blueprint.rows > CONTEXT}
     return [one for one in found if one.algorithm in wanted and not slow.get(one.name)]
 
 

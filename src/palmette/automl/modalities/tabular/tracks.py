@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from palmette.automl.modalities.tabular.algorithms import (
@@ -39,6 +42,8 @@ TRACKS: Mapping[Track, Family] = {
         tuple(NETWORKS),
         {"models/neural.py": NETWORKS, "models/networks.py": NETWORKS, "models/layers.py": NETWORKS},
     ),
+    "pretrained": Family(("tabpfn",), {"models/pretrained.py": ("tabpfn",)}),
+    "autogluon": Family(("autogluon",), {"models/autogluon.py": ("autogluon",)}),
 }
 
 
@@ -50,9 +55,21 @@ def wanted_in(track: Track, wanted: Iterable[Algorithm]) -> tuple[Algorithm, ...
 
 def available(track: Track) -> str:
     """Why the track cannot be used on this machine, and what would help; empty where it can."""
-    if track not in TRACKS:
-        return f"No models of the track {track!r} are written by this version."
-    if not installed(TRACKS[track].algorithms):
-        needs = ", ".join(sorted({LIBRARIES[one] for one in TRACKS[track].algorithms}))
-        return f"The track {track!r} needs a package that is not installed: {needs}. `pip install {needs}` brings it."
+    algorithms = TRACKS[track].algorithms
+    if not installed(algorithms):
+        needs = ", ".join(sorted({LIBRARIES[one] for one in algorithms}))
+        return f"The track {track!r} needs a package that is not installed: `pip install {needs}` brings it."
+    if track == "pretrained" and not any(weights().glob("*.ckpt")):
+        return (
+            f"The track 'pretrained' needs the weights of TabPFN, and {weights()} has none: "
+            "fetch them as its documentation says, or name their folder in TABPFN_MODEL_CACHE_DIR."
+        )
     return ""
+
+
+def weights() -> Path:
+    """The folder where TabPFN looks for its weights."""
+    named = os.environ.get("TABPFN_MODEL_CACHE_DIR", "")
+    usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    cache = os.environ.get("XDG_CACHE_HOME", "") or usual
+    return Path(named) if named else Path(cache) / "tabpfn"
