@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from request_cases import differences, flat, load, read, tables
 
-from palmette.automl.requirements import read_request
+from palmette.automl.requirements import ColumnHint, read_request
 from palmette.automl.requirements.quantities import amounts
 from palmette.automl.requirements.text import Text
 from palmette.automl.requirements.vocabulary import algorithm_mentions, metric_mentions, vocabulary
@@ -33,6 +33,25 @@ def title(value: Any) -> str:
 @pytest.mark.parametrize(("source", "case"), ALL, ids=title)
 def test_a_request_is_read_as_a_person_reads_it(source: str, case: Mapping[str, Any]) -> None:
     assert not differences(case)
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("Predict whether a house is sold", "sold"),
+        ("Predict the column sold", "sold"),
+        ("Predict the 'sold' column", "sold"),
+        ("Predict the target column in this file", "side"),
+        ("", "side"),
+    ],
+)
+def test_a_column_with_one_value_is_predicted_only_if_the_request_names_it(text: str, target: str) -> None:
+    columns = {
+        "size": ColumnHint(kind="numeric", distinct=90),
+        "side": ColumnHint(kind="categorical", distinct=3, examples=("north", "south", "east")),
+        "sold": ColumnHint(kind="constant", distinct=1, examples=("yes",)),
+    }
+    assert read_request(text, columns).requirements.dataset.target_column == target
 
 
 def test_all_instructions_of_the_paper_are_there() -> None:

@@ -97,7 +97,7 @@ def _rows(path: Path, table: str) -> Iterator[dict[str, object]]:
         raise UserError(message if table else several, f"Name one with --table: {listed}.", code="which-table")
     raw = found[table] if table else next(iter(found.values()))
     told_apart = zip(raw.names, good_names(raw.names)[0], strict=True)
-    names = [own if raw.names.count(own) == 1 else made for own, made in told_apart]
+    names = [own if own.strip() and raw.names.count(own) == 1 else made for own, made in told_apart]
     columns = [raw.frame.iloc[:, place].to_numpy(object) for place in range(len(names))]
     for cells in zip(*columns, strict=True):
         yield {name: plain(cell) for name, cell in zip(names, cells, strict=True)}

@@ -210,14 +210,19 @@ def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
 def choose(
     text: Text, spoken: Sequence[Spoken], columns: Columns, barred: Sequence[str] = (), task: Task | None = None
 ) -> Chosen:
-    """The column that the words mean, of those that a task allows; else the usual one or the last, as `how` says."""
-    open_ = {name: hint for name, hint in columns.items() if name not in barred and hint.kind != "constant"}
+    """The column that the words mean, of those that a task allows; else the usual one or the last, as `how` says.
+
+    A column with one value is none to guess, but the words may mean it; so it is told, and nothing else is learnt.
+    """
+    known = {name: hint for name, hint in columns.items() if name not in barred}
+    constant = {name: hint for name, hint in known.items() if hint.kind == "constant"}
+    open_ = {name: hint for name, hint in known.items() if name not in constant}
     likely = {name: hint for name, hint in open_.items() if hint.kind not in ("identifier", "text", "list")} or open_
     for one in spoken:
-        if one.sure < 2 and (name := exact(one.words, open_)) is not None:
+        if one.sure < 2 and (name := exact(one.words, known)) is not None:
             return Chosen(name, "said", one)
         if columns and _is_name(one) and not _is_value(one.words, columns):
-            best = rank(one.words, likely)
+            best = rank(one.words, likely | constant)
             return Chosen(best[0].column, "said", one) if best and best[0].score > 0.75 else Chosen("", "absent", one)
     codes = [name for name in likely if re.search(r"[a-z]_|[a-z][A-Z]", name) and name in _goals(text)]
     if len(codes) == 1:
@@ -225,7 +230,7 @@ def choose(
     able = {name: hint for name, hint in likely.items() if task is None or task in fitting(hint).tasks}
     if (name := _in_brackets(text, spoken, likely)) is not None:
         return Chosen(name, "said", None)
-    chosen = _best(spoken, able or likely)
+    chosen = _best(spoken, (able or likely) | constant)
     if chosen is not None and not chosen.others:
         return chosen
     if (name := by_values(text.plain, likely) or by_initials(text.plain, likely)) is not None:

@@ -55,7 +55,8 @@ def _csv_options(dialect: Dialect) -> str:
         "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
         "escapechar": dialect.escape or None,
         "skiprows": dialect.skipped,
+        "skipinitialspace": True,
     }
     usual = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
-    given = [f"{name}={literal(value)}" for name, value in options.items() if value != usual[name]]
+    given = [f"{name}={literal(value)}" for name, value in options.items() if value != usual.get(name)]
     return "".join(f"{one}, " for one in [*given, *([] if dialect.header else ["header=None"])])
