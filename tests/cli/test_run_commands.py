@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any, get_args
 
@@ -159,6 +160,21 @@ def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatc
     monkeypatch.setattr("palmette.cli.runs.list_runs", interrupted)
     code, _, err = call(capsys, "runs")
     assert code == 130 and "palmette resume latest" in err
+
+
+def test_warnings_of_libraries_are_not_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def strange() -> list[object]:
+        warnings.warn("of no use to whoever runs a command", UserWarning, stacklevel=1)
+        return []
+
+    monkeypatch.setattr("palmette.cli.runs.list_runs", strange)
+    monkeypatch.setattr(sys, "argv", ["palmette", "runs"])
+    monkeypatch.setattr(sys, "warnoptions", [])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 0 and not capsys.readouterr().err
 
 
 def test_help_is_quick_and_lists_what_is_there() -> None:

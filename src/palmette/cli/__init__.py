@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import traceback
+import warnings
 from typing import NamedTuple, NoReturn
 
 import click
@@ -74,7 +75,9 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs one command and exits, see `EXIT_STATUS`."""
+    """Runs one command and exits, see `EXIT_STATUS`; as the program itself, without the warnings of libraries."""
+    if arguments is None and not sys.warnoptions:
+        warnings.simplefilter("ignore")
     arguments = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in arguments
     try:
