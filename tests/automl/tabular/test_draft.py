@@ -11,7 +11,7 @@ from small_projects import guests
 
 from palmette.automl.data.load import load
 from palmette.automl.modalities.tabular import Blueprint, write_project
-from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
+from palmette.automl.modalities.tabular.draft import Goal, class_names, draft, folds_for
 from palmette.errors import UserError
 
 
@@ -58,6 +58,11 @@ def test_more_folds_where_rows_are_few(tmp_path: Path, rows: int, count: int) ->
     blueprint = drafted(tmp_path, table, Goal("classification", "y", "accuracy"))
     assert (blueprint.folds.count, blueprint.folds.kind) == (count, "stratified")
     assert blueprint.threads == (1 if rows < 3000 else 2)
+
+
+@pytest.mark.parametrize(("work", "count"), [(100_000, 8), (1_000_000, 5), (5_000_000, 3)])
+def test_fewer_folds_where_each_takes_long(work: int, count: int) -> None:
+    assert folds_for(2_000, None, work).count == folds_for(2_000, 500, work).count == count
 
 
 def test_a_class_is_in_no_more_folds_than_it_has_rows(tmp_path: Path) -> None:

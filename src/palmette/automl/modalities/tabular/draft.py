@@ -26,6 +26,8 @@ KINDS: dict[str, Kind] = {
 REASONS = {"identifier": "another in every row, as a name is", "constant": "the same in every row"}
 TRANSFORMS: dict[str, Transform] = {"rmsle": "log1p", "rmse_log": "log"}
 """What a metric of logarithms is about: its root mean square is learnt directly on that scale."""
+LIGHT, HEAVY = 300_000, 2_000_000
+"""Work (rows times columns, times classes where there are several) above which there are fewer folds."""
 FEW, MANY = 3_000, 30_000
 """Rows below which more folds are worth their time and a second thread is not, and above which few folds do."""
 MARGIN = 0.1
@@ -64,6 +66,7 @@ def draft(
     classes = class_names(target)
     transform = TRANSFORMS.get(goal.metric, "none")
     is_classes = goal.task == "classification"
+    work = len(rows) * len(kept) * (classes.nunique() if is_classes and classes.nunique() > 2 else 1)
     return Blueprint(
         title=goal.target,
         task=goal.task,
@@ -78,7 +81,7 @@ def draft(
         bounds=None if is_classes else _bounds(target, transform),
         algorithms=installed(wanted),
         threads=1 if len(rows) < FEW else 2,
-        folds=folds_for(len(rows), int(classes.value_counts().min()) if is_classes else None),
+        folds=folds_for(len(rows), int(classes.value_counts().min()) if is_classes else None, work),
         seed=seed,
     )
 
@@ -152,9 +155,9 @@ def _bounds(target: pd.Series, transform: Transform) -> tuple[float, float]:
     return (max(lowest, 0.0) if target.min() >= 0 else lowest), highest
 
 
-def folds_for(rows: int, rarest: int | None) -> Folds:
+def folds_for(rows: int, rarest: int | None, work: int = 0) -> Folds:
     """More folds where rows are few: each model then learns from nearly all of them."""
-    count = 8 if rows < FEW else 5 if rows < MANY else 3
+    count = 8 if rows < FEW and work < LIGHT else 5 if rows < MANY and work < HEAVY else 3
     if rarest is None:
         return Folds(count=min(count, max(2, rows)), kind="random")
     return Folds(count=max(2, min(count, rarest)), kind="stratified")
