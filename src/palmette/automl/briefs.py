@@ -11,12 +11,14 @@ The contract is a file of the project, `contract.json`: rows as read, features a
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable
 from typing import Literal
 
 from palmette.documents import Model
 from palmette.engine import TextFile, Violation
-from palmette.llm import NEEDED, Section, section
+from palmette.llm import Section, section
+from palmette.llm.tokens import estimate_tokens
 
 Part = Literal["prep", "model", "train", "eval"]
 PARTS: dict[str, frozenset[str]] = {
@@ -27,22 +29,61 @@ PARTS: dict[str, frozenset[str]] = {
 """Fields of a blueprint, of whichever modality; all others are of `train`."""
 
 
+VALUE = 160
+"""Characters of a constant that are shown."""
+LONGEST = 5000
+"""Tokens of a draft above which its writer is not asked: an answer has to hold the whole file."""
+
+
 def part(blueprint: Model, name: Part) -> Section:
-    """A part of the blueprint, as JSON."""
+    """A part of the blueprint: a line of JSON for each field, and for each column."""
     others = frozenset[str]().union(*PARTS.values())
     fields = PARTS[name] if name in PARTS else frozenset(type(blueprint).model_fields) - others
-    text = blueprint.model_dump_json(include=set(fields), exclude_defaults=True, indent=1)
-    return section(name, text, rank=NEEDED, language="json")
+    found = blueprint.model_dump(mode="json", include=set(fields), exclude_defaults=True)
+    lines = [
+        f"{field}: {json.dumps(one, ensure_ascii=False)}"
+        for field, value in found.items()
+        for one in (value if isinstance(value, list) and value and isinstance(value[0], dict) else [value])
+    ]
+    return section(name, *lines)
+
+
+def is_too_long(draft: str) -> bool:
+    """Whether no answer could hold a file like this one."""
+    return estimate_tokens(draft) > LONGEST
+
+
+def outlined(file: TextFile) -> str:
+    """What a module offers: its names with their parameters and what they say of themselves, without how."""
+    lines = [f"{file.path}: {_first_line(ast.parse(file.text))}"]
+    for node in ast.parse(file.text).body:
+        match node:
+            case ast.ClassDef():
+                lines.append(f"class {node.name}: {_first_line(node)}")
+                made = [one for one in node.body if isinstance(one, ast.FunctionDef) and is_public(one.name)]
+                lines += [f"    def {one.name}({ast.unparse(one.args)}) {_returns(one)}" for one in made]
+            case ast.FunctionDef(name=name) if is_public(name):
+                lines.append(f"def {name}({ast.unparse(node.args)}) {_returns(node)}: {_first_line(node)}")
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if is_public(name):
+                lines.append(f"{name} = {ast.unparse(value)[:VALUE]}")
+    return "\n".join(lines)
+
+
+def is_public(name: str) -> bool:
+    return name == "__init__" or not name.startswith("_")
+
+
+def _first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
+    return (ast.get_docstring(node) or "").partition("\n")[0]
+
+
+def _returns(node: ast.FunctionDef) -> str:
+    return f"-> {ast.unparse(node.returns)}" if node.returns else ""
 
 
 def contract(files: Iterable[TextFile]) -> str:
     """The contract among a project's files, as JSON; empty where there is none."""
     return next((file.text for file in files if file.path == "contract.json"), "")
-
-
-def quoted(files: Iterable[TextFile]) -> tuple[str, ...]:
-    """Files as items of a section."""
-    return tuple(f"{file.path}:\n{file.text}" for file in files)
 
 
 def syntax_errors(file: TextFile) -> list[Violation]:

@@ -50,7 +50,7 @@ class GuidelineWriter(Agent):
             section("fixed", fixed, rank=NEEDED, language="json"),
             section("wishes", *wishes),
             section("plan", plan),
-            section("columns", *columns, rank=NEEDED),
+            section("columns", *columns),
             section("dropped", *(f"{one.name}: {one.reason}" for one in due.dropped)),
             section("algorithms", ", ".join(due.algorithms), rank=NEEDED),
             section("findings", *(found if input.guided else ()), rank=2),

@@ -48,8 +48,12 @@ class ModelingCoder(Agent):
         return Attempt(TrackCode(track=input.track, files=modality.track_files(input.track)))
 
     def is_settled(self, input: ModelingInput) -> bool:
-        """A track that cannot be had here."""
-        return bool(modality_of(input.blueprint).unavailable(input.track))
+        """A track that cannot be had here, or whose file no answer could hold."""
+        modality, path = modality_of(input.blueprint), module_of(input.track)
+        if modality.unavailable(input.track):
+            return True
+        (draft,) = [file.text for file in modality.track_files(input.track) if file.path == path]
+        return briefs.is_too_long(draft)
 
     def brief(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
         modality = modality_of(input.blueprint)
@@ -57,15 +61,15 @@ class ModelingCoder(Agent):
         written = own.pop(module_of(input.track))
         shared = [file for file in modality.shared_files((input.track,)) if file.path.startswith("models/")]
         protocol = [file.text for file in shared if file.path == "models/__init__.py"]
-        library = [file for file in shared if file.path != "models/__init__.py"]
+        library = [*own.values(), *(file for file in shared if file.path != "models/__init__.py")]
         return (
             section("track", input.track, rank=NEEDED),
             briefs.part(input.blueprint, "model"),
             briefs.part(input.blueprint, "train"),
             briefs.part(input.blueprint, "eval"),
-            section("contract", briefs.contract(input.preprocessing.files), rank=NEEDED, language="json"),
+            section("contract", briefs.contract(input.preprocessing.files), language="json"),
             section("protocol", *protocol, rank=NEEDED, language="python"),
-            section("library", *briefs.quoted([*library, *own.values()]), rank=2),
+            section("library", *map(briefs.outlined, library), rank=2),
             section("draft", written.text, rank=NEEDED, language="python"),
         )
 

@@ -60,6 +60,11 @@ class PreprocessingCoder(Agent):
     def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
         return Attempt(Code(files=modality_of(input.blueprint).preparation_files()))
 
+    def is_settled(self, input: PreprocessingInput) -> bool:
+        """A table so wide that no answer could hold the file."""
+        files = modality_of(input.blueprint).preparation_files()
+        return any(briefs.is_too_long(file.text) for file in files if file.path == WRITTEN)
+
     def brief(self, input: PreprocessingInput, context: Context) -> tuple[Section, ...]:
         modality = modality_of(input.blueprint)
         own = {file.path: file.text for file in modality.preparation_files()}
@@ -67,9 +72,9 @@ class PreprocessingCoder(Agent):
         modality.write_rows(sample.train.head(SHOWN), rows := context.workspace / "shown")
         return (
             briefs.part(input.blueprint, "prep"),
-            section("contract", own["contract.json"], rank=NEEDED, language="json"),
-            section("checks", own["contract.py"], rank=1, language="python"),
-            section("rows", _seen(rows), rank=1),
+            section("contract", own["contract.json"], language="json"),
+            section("checks", own["contract.py"], rank=2, language="python"),
+            section("rows", _seen(rows)),
             section("draft", own[WRITTEN], rank=NEEDED, language="python"),
         )
 
