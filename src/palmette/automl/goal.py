@@ -91,6 +91,16 @@ def goal_of(requirements: Requirements, profile: Profile) -> Goal:
     )
 
 
+SLIM = 3
+"""Folds where each fold's model, which is delivered, makes answers slower and the model larger than they may be."""
+
+
+def folds_wanted(requirements: Requirements, usual: int) -> int:
+    """How many folds candidates are compared in: fewer where time to answer or size are limited."""
+    limited = {one.quantity for one in requirements.problem.constraints} & {"prediction time", "model size"}
+    return min(usual, SLIM) if limited else usual
+
+
 def _usual(task: str, target: TargetProfile | None) -> tuple[str, str]:
     """The metric for a target about which nobody said what counts, and why."""
     if task == "clustering" or target is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from palmette.automl.artefacts import DataPlan
-from palmette.automl.goal import goal_of
+from palmette.automl.goal import folds_wanted, goal_of
 from palmette.automl.measure import Metric
 from palmette.automl.modalities.tabular.draft import folds_for
 from palmette.automl.planning.costs import Size
@@ -59,23 +59,23 @@ def training_rows(profile: Profile) -> int:
     return profile.holdout.training_rows
 
 
-def folds_of(profile: Profile) -> int:
+def folds_of(profile: Profile, requirements: Requirements) -> int:
     """How many folds candidates are compared in."""
     if profile.aim.task == "clustering":
         return CLUSTER_FOLDS
     classes = profile.target.classes if profile.target is not None else ()
     rarest = classes[-1].count if classes else None
-    return folds_for(training_rows(profile), rarest).count
+    return folds_wanted(requirements, folds_for(training_rows(profile), rarest).count)
 
 
-def size_of(profile: Profile, features: int) -> Size:
+def size_of(profile: Profile, requirements: Requirements, features: int) -> Size:
     """What the cost of a candidate depends on."""
     classes = profile.target.class_count if profile.target is not None else 0
-    return Size(training_rows(profile), features, classes if classes > 2 else 1, folds_of(profile))
+    return Size(training_rows(profile), features, classes if classes > 2 else 1, folds_of(profile, requirements))
 
 
-def size_of_plan(plan: DataPlan, profile: Profile) -> Size:
-    return size_of(profile, plan.features)._replace(rows=plan.rows)
+def size_of_plan(plan: DataPlan, profile: Profile, requirements: Requirements) -> Size:
+    return size_of(profile, requirements, plan.features)._replace(rows=plan.rows)
 
 
 def preparation(profile: Profile, only_trees: bool = False) -> Iterator[str]:
@@ -93,9 +93,9 @@ def preparation(profile: Profile, only_trees: bool = False) -> Iterator[str]:
                 yield step.format(columns=listed(left))
 
 
-def validation(profile: Profile) -> str:
+def validation(profile: Profile, requirements: Requirements) -> str:
     """How candidates are compared, and why so."""
-    holdout, folds = profile.holdout, folds_of(profile)
+    holdout, folds = profile.holdout, folds_of(profile, requirements)
     if profile.aim.task == "clustering":
         return "By internal criteria, and by whether halves of the rows are grouped alike: there are no labels."
     how = {

@@ -75,7 +75,7 @@ class ModelPlanner(Agent):
             found = [_unknown(name, known) for name in unknown] or [_empty(input)]
             return Attempt(None, answer.reason, answer.fix, tuple(found))
         picked = tuple(known[one.algorithm].model_copy(update={"reason": one.reason}) for one in answer.candidates)
-        made = Proposal(data=input.data_plan, candidates=picked, folds=folds_of(input.profile))
+        made = Proposal(data=input.data_plan, candidates=picked, folds=folds_of(input.profile, input.requirements))
         return Attempt(made, answer.reason, answer.fix)
 
     def check(self, input: ModelPlannerInput, output: Proposal, context: Context) -> Verdict:
@@ -99,7 +99,7 @@ class ModelPlanner(Agent):
         if len(output.candidates) > MOST:
             message = f"There are {len(output.candidates)} candidates; {MOST} at most are meant."
             found.append(Violation(code="candidates-too-many", message=message))
-        if (output.data, output.folds) != (input.data_plan, folds_of(input.profile)):
+        if (output.data, output.folds) != (input.data_plan, folds_of(input.profile, input.requirements)):
             found.append(Violation(code="figures-differ", message="The data plan or the folds are not those given."))
         detail = f"{len(output.candidates)} candidates of {input.data_plan.plan.name}, estimated again"
         status: Literal["passed", "failed"] = "failed" if found else "passed"

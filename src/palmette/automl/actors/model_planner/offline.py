@@ -32,7 +32,7 @@ def algorithms_of(input: ModelPlannerInput) -> tuple[str, ...]:
 def candidates(input: ModelPlannerInput) -> list[Expectation]:
     """All candidates of the plan, the most promising first; of equal ones in the order of the plan."""
     metric = metric_of_run(input.requirements, input.profile)
-    size = size_of_plan(input.data_plan, input.profile)
+    size = size_of_plan(input.data_plan, input.profile, input.requirements)
     found = []
     for name in algorithms_of(input):
         guess, needed = expected(name, input.profile, metric), cost(name, size)
@@ -52,7 +52,7 @@ def candidates(input: ModelPlannerInput) -> list[Expectation]:
 
 def proposal(input: ModelPlannerInput) -> Proposal:
     """The most promising candidates; at least one must be here."""
-    return Proposal(data=input.data_plan, candidates=tuple(candidates(input)[:MOST]), folds=folds_of(input.profile))
+    return Proposal(data=input.data_plan, candidates=tuple(candidates(input)[:MOST]), folds=folds_of(input.profile, input.requirements))
 
 
 def _reason(name: str, guess: Expected) -> str:

@@ -92,11 +92,11 @@ class PlanWriter(Agent):
             section("aim", profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
             section("figures", shown_figures(profile), rank=1),
             section("findings", *(fact.text for fact in profile.suggestions), *profile.remarks, rank=2),
-            section("validation", validation(profile), rank=NEEDED),
+            section("validation", validation(profile, input.requirements), rank=NEEDED),
         )
 
     def read(self, answer: PlansAnswer, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
-        revision, how = _revision(context), validation(input.profile)
+        revision, how = _revision(context), validation(input.profile, input.requirements)
         made = tuple(
             Plan(
                 **draft.model_dump(),

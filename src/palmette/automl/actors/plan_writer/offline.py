@@ -104,7 +104,7 @@ def _affordable(input: PlanWriterInput, wanted: Wishes, again: bool) -> list[str
 
 def _cost(name: str, input: PlanWriterInput) -> Cost:
     used = sum(one.kind not in ("identifier", "constant") for one in input.profile.columns)
-    return cost(name, size_of(input.profile, used))
+    return cost(name, size_of(input.profile, input.requirements, used))
 
 
 def _mood(input: PlanWriterInput, wanted: Wishes, allowed: Sequence[str], reasons: Sequence[Violation]) -> Mood:
@@ -130,7 +130,7 @@ def _plan(
         preparation=tuple(preparation(profile, only_trees=TREES.issuperset(algorithms))),
         tracks=tuple(dict.fromkeys(track_of(name) for name in algorithms)),
         algorithms=algorithms,
-        validation=validation(profile),
+        validation=validation(profile, input.requirements),
         tuning=bet.tuning,
         ensemble=bet.ensemble if wanted.ensemble is None else wanted.ensemble,
         reasons=tuple(_reasons(algorithms, input, wanted, reasons)),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import Score, Track
+from palmette.automl.goal import folds_wanted
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.modalities.modality import Outline
@@ -20,7 +21,6 @@ from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
 from palmette.automl.modalities.tabular.tracks import available
-from palmette.automl.profile import Profile
 from palmette.automl.selection import Expected, Found, Judge, read_candidates
 from palmette.engine import TextFile
 
@@ -71,7 +71,7 @@ print(len(features))
         columns = outlined(outline)
         aim = Goal(goal.task, goal.target, goal.metric, goal.positive)
         drawn = draft(aim, columns, outline.rows, _algorithms(outline.algorithms), outline.seed)
-        found = {"title": f"{goal.target} ({goal.task})", "folds": _folds(drawn.folds, outline.profile)}
+        found = {"title": f"{goal.target} ({goal.task})", "folds": _folds(drawn.folds, outline)}
         said = {"derived": tuple(outline.derived), "validation": outline.validation}
         return drawn.model_copy(update=found | said | as_outlined(drawn, outline))
 
@@ -153,10 +153,11 @@ def _algorithms(wanted: Sequence[str]) -> tuple[Algorithm, ...]:
     return tuple(one for name in wanted for one in ALGORITHMS if one == name) or ALGORITHMS
 
 
-def _folds(folds: Folds, profile: Profile) -> Folds:
-    """Divided as the hold-out was cut: by entity, by time, or by chance."""
-    if profile.aim.time:
-        return folds.model_copy(update={"kind": "time", "by": profile.aim.time})
-    if profile.aim.group:
-        return folds.model_copy(update={"kind": "grouped", "by": profile.aim.group})
-    return folds
+def _folds(folds: Folds, outline: Outline) -> Folds:
+    """Divided as the hold-out was cut: by entity, by time, or by chance; fewer where each one's model counts."""
+    count, aim = folds_wanted(outline.requirements, folds.count), outline.profile.aim
+    if aim.time:
+        return Folds(count=count, kind="time", by=aim.time)
+    if aim.group:
+        return Folds(count=count, kind="grouped", by=aim.group)
+    return folds.model_copy(update={"count": count})
