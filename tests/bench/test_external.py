@@ -26,6 +26,19 @@ def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (said["prediction"] == table["y"][150:].astype(str).to_numpy()).mean() > 0.85
 
 
+def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    place = random.integers(0, 3, 200)
+    table = pd.DataFrame({"a": 9 * place + random.normal(size=200), "b": 9 * (place == 1) + random.normal(size=200)})
+    train, test, out = tmp_path / "train.csv", tmp_path / "test.csv", tmp_path / "out.csv"
+    table[:150].to_csv(train, index=False)
+    table[150:].to_csv(test, index=False)
+    monkeypatch.setenv("PEERS_CLUSTERS", "3")
+    main([str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)])
+    said = pd.read_csv(out)
+    assert len(said) == 50 and said["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
+
+
 def test_a_task_that_is_not_a_table_is_refused() -> None:
     with pytest.raises(SystemExit, match="image_clustering"):
         main(["a", "b", "y", "image_clustering", "rand", "9", "c"])

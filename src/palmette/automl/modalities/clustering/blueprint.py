@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from palmette.automl.modalities.tabular.blueprint import TableBlueprint
 
 Algorithm = Literal["kmeans", "gmm", "agglomerative", "spectral", "hdbscan"]
+Agreement = Literal["rand", "adjusted_rand", "nmi"]
+AGREEMENTS: tuple[Agreement, ...] = get_args(Agreement)
+"""Ways to compare clusters with labels; the first is the usual one."""
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 """In the order of preference."""
 MOST_CLUSTERS = 10
@@ -29,7 +32,7 @@ class Blueprint(TableBlueprint):
     """Clusters that are tried where it is to be found."""
     labels: str = ""
     """The column that clusters are compared with in the end; the project never sees it."""
-    agreement: Literal["rand", "adjusted_rand", "nmi"] = "rand"
+    agreement: Agreement = AGREEMENTS[0]
     """How they are compared with it."""
     algorithms: tuple[Algorithm, ...] = Field(default=ALGORITHMS, min_length=1)
     validation: str = ""

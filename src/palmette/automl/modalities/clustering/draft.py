@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from palmette.automl.modalities.clustering.blueprint import ALGORITHMS, MOST_CLUSTERS, Algorithm, Blueprint
+from palmette.automl.data import Column
+from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, ALGORITHMS, MOST_CLUSTERS, Algorithm, Blueprint
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular.blueprint import Dropped
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import planned
 from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WORDS = "free words: that two rows are near each other cannot be told from them here"
 LABELS = "the labels that the clusters are compared with"
@@ -17,42 +23,61 @@ FEW = 3_000
 """Rows below which a second thread takes more time than it saves."""
 
 
-def drafted(outline: Outline) -> Blueprint:
-    """The blueprint for training rows.
+def draft(
+    columns: Iterable[Column],
+    rows: pd.DataFrame,
+    clusters: int | None = None,
+    wanted: Iterable[Algorithm] = ALGORITHMS,
+    seed: int = 0,
+) -> Blueprint:
+    """A blueprint for training rows whose columns are as described, and for so many clusters, or for any number.
 
     Raises:
-        UserError: no column is left that rows could be near in.
+        UserError: no column is left that rows could be near in, or there cannot be so many clusters.
     """
-    labels = labels_of(outline)
-    kept, dropped = planned([column for column in outlined(outline) if column.name != labels], outline.rows)
+    kept, dropped = planned(columns, rows)
     texts = tuple(Dropped(name=column.name, reason=WORDS) for column in kept if column.kind == "text")
     kept = tuple(column for column in kept if column.kind != "text")
     if not kept:
         reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in (*dropped, *texts)) or "there is none"
         message = f"No column is left to find clusters by: {reasons}."
         raise UserError(message, "Add columns of numbers or of a few names.", code="no-columns")
-    apart = [Dropped(name=labels, reason=LABELS)] if labels and labels not in outline.left_out else []
-    rows, named = len(outline.rows), outline.goal.metric
-    clusters = outline.requirements.problem.n_clusters
-    if clusters is not None and not 2 <= clusters <= rows // 2:
-        message = f"{clusters} clusters are asked for, of {rows} rows to learn from."
+    if clusters is not None and not 2 <= clusters <= len(rows) // 2:
+        message = f"{clusters} clusters are asked for, of {len(rows)} rows to learn from."
         raise UserError(message, "Ask for 2 or more, of 2 rows or more each.", code="clusters-impossible")
-    drawn = Blueprint(
-        title=outline.dataset.table or "clusters",
-        rows=rows,
+    return Blueprint(
+        title="clusters",
+        rows=len(rows),
         columns=kept,
-        dropped=(*dropped, *texts, *apart),
-        derived=tuple(outline.derived),
+        dropped=(*dropped, *texts),
         clusters=clusters,
-        most=max(2, min(MOST_CLUSTERS, math.isqrt(rows))),
-        labels=labels,
-        agreement=named if named in ("rand", "adjusted_rand", "nmi") else "rand",  # type: ignore[arg-type]  # narrowed
-        algorithms=_algorithms(outline),
-        threads=1 if rows < FEW else 2,
-        seed=outline.seed,
-        validation=outline.validation,
+        most=max(2, min(MOST_CLUSTERS, math.isqrt(len(rows)))),
+        algorithms=tuple(wanted),
+        threads=1 if len(rows) < FEW else 2,
+        seed=seed,
     )
-    return drawn.model_copy(update=as_outlined(drawn, outline))
+
+
+def drafted(outline: Outline) -> Blueprint:
+    """The blueprint that follows from an outline; labels that the request names are not among its columns.
+
+    Raises:
+        UserError: as `draft`.
+    """
+    wanted, named = outline.requirements, outline.goal.metric
+    labels = labels_of(outline)
+    columns = [column for column in outlined(outline) if column.name != labels]
+    drawn = draft(columns, outline.rows, wanted.problem.n_clusters, _algorithms(outline.algorithms), outline.seed)
+    said = {
+        "labels": labels,
+        "agreement": named if named in AGREEMENTS else AGREEMENTS[0],
+        "derived": tuple(outline.derived),
+        "validation": outline.validation,
+    }
+    found = as_outlined(drawn, outline)
+    if labels and labels not in outline.left_out:
+        found["dropped"] = (*found["dropped"], Dropped(name=labels, reason=LABELS))
+    return drawn.model_copy(update=said | found)
 
 
 def labels_of(outline: Outline) -> str:
@@ -62,6 +87,6 @@ def labels_of(outline: Outline) -> str:
     return column.name if column else ""
 
 
-def _algorithms(outline: Outline) -> tuple[Algorithm, ...]:
-    """Those that are wanted and known here, in their order; all where there are none."""
-    return tuple(one for name in outline.algorithms for one in ALGORITHMS if one == name) or ALGORITHMS
+def _algorithms(wanted: Iterable[str]) -> tuple[Algorithm, ...]:
+    """Those that are known here, in their order; all where there are none."""
+    return tuple(one for name in wanted for one in ALGORITHMS if one == name) or ALGORITHMS

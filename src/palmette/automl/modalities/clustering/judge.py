@@ -12,6 +12,8 @@ MOST_ROWS = 2_000
 """Of whose distances a silhouette is the mean."""
 ROUNDS = 200
 """Resamples of an interval."""
+ALIKE = 0.5
+"""Adjusted Rand index of a half's clusters by two models, below which another sample would be divided otherwise."""
 LARGEST = 0.95
 """Share of the rows in one cluster, above which nothing was divided."""
 SMALLEST = 0.1
@@ -39,9 +41,8 @@ class ClusterJudge:
         self._distances: Floats = pairwise_distances(matrix[self._rows])
 
     def worth(self, outputs: Floats) -> float:
-        """The silhouette, less by the share in which halves of the rows are divided otherwise."""
-        score = self.score(outputs)
-        return score * max(agreement(outputs, self._folds), 0.0) if score > 0 else score
+        """The silhouette; below all others where halves of the rows are not divided alike."""
+        return self.score(outputs) - (0.0 if agreement(outputs, self._folds) >= ALIKE else 2.0)
 
     def class_weights(self, outputs: Floats) -> None:
         """There is no decision to take."""

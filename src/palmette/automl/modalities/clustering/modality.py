@@ -15,7 +15,7 @@ from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities.clustering import writer
-from palmette.automl.modalities.clustering.blueprint import Blueprint
+from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, Blueprint
 from palmette.automl.modalities.clustering.draft import drafted
 from palmette.automl.modalities.clustering.judge import ClusterJudge, degenerate
 from palmette.automl.modalities.clustering.matrix import Matrix
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 HALVES = 2
 INTERNAL = ("davies_bouldin", "calinski_harabasz")
 """Told beside the silhouette."""
-EXTERNAL = ("rand", "adjusted_rand", "nmi")
 ROUNDS = 100
 """Resamples of an interval."""
 
@@ -118,7 +117,7 @@ print(len(features))
         labels = rows[self.blueprint.labels]
         known = np.flatnonzero(labels.notna().to_numpy())
         truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
-        names = dict.fromkeys((self.blueprint.agreement, *EXTERNAL))
+        names = dict.fromkeys((self.blueprint.agreement, *AGREEMENTS))
         return [_score(name, truth, made.take(known), other) for name in names] if len(known) else []
 
     def _internal(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -20,6 +21,7 @@ PREPARATION = {"preprocess.py", "contract.py", "contract.json", "tests/rows.json
 OF_TRACK = {"models/traditional.py", "models/clustering.py"}
 
 
+@functools.lru_cache(maxsize=4)
 def write_project(blueprint: Blueprint) -> tuple[TextFile, ...]:
     """The project's files, in order of their paths; formatted where ruff is installed."""
     contract = {"task": blueprint.task, **tables.contract_of(blueprint), "predictions": {"shape": ["rows"], "least": 0}}

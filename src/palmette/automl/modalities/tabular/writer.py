@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,8 @@ PREPARATION = {"preprocess.py", "contract.py", "contract.json", "target.py", "te
 """Files about rows and features, whatever is learnt from them."""
 
 
-def write_project(blueprint: Blueprint, tracks: Sequence[Track] = ("traditional",)) -> tuple[TextFile, ...]:
+@functools.lru_cache(maxsize=4)
+def write_project(blueprint: Blueprint, tracks: tuple[Track, ...] = ("traditional",)) -> tuple[TextFile, ...]:
     """The project's files for these tracks, in order of their paths; formatted where ruff is installed."""
     contract = json.dumps(contract_of(blueprint), indent=2, ensure_ascii=False)
     texts = {"contract.json": f"{contract}\n", "tests/rows.json": tables.example_rows(blueprint)}
@@ -40,7 +42,7 @@ def track_files(blueprint: Blueprint, track: Track) -> tuple[TextFile, ...]:
 def shared_files(blueprint: Blueprint, tracks: Sequence[Track] = ("traditional",)) -> tuple[TextFile, ...]:
     """All other files: with those of preparation and of the tracks, they are the project."""
     others = PREPARATION.union(*(_of_track(blueprint, track) for track in tracks))
-    return tuple(file for file in write_project(blueprint, tracks) if file.path not in others)
+    return tuple(file for file in write_project(blueprint, tuple(tracks)) if file.path not in others)
 
 
 def contract_of(blueprint: Blueprint) -> dict[str, Any]:
