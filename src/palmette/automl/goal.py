@@ -8,6 +8,7 @@ from palmette.automl.data import Aim, Dataset
 from palmette.automl.measure import Metric, metric_of
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.requirements import Requirements
+from palmette.automl.requirements.classes import measured_class
 from palmette.documents import Model
 from palmette.errors import UserError
 
@@ -122,10 +123,14 @@ NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "<=50k", 
 
 
 def positive_class(requirements: Requirements, target: TargetProfile | None) -> str | None:
-    """The class that the request is about: of two, the one that is not plainly the negative, else the rarer."""
+    """The class that the request is about: of two, the one that it measures, the one that is not plainly the negative,
+    or the rarer."""
     if target is None or target.class_count != 2:
         return None
     first, second = (one.value for one in target.classes)  # the most frequent first
+    meant = measured_class(requirements.text, (first, second), requirements.problem.classes)
+    if meant is not None:
+        return meant
     negative = [value for value in (first, second) if value.strip().casefold() in NEGATIVE]
     if len(negative) == 1:
         return second if negative[0] == first else first

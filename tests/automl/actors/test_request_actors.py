@@ -73,6 +73,9 @@ def test_offline_a_request_is_declined_or_meets_both_criteria(case: Mapping[str,
         assert (attempt.output, attempt.fix, codes(attempt)) == (None, TERMINATE, [f"request-{declined}"])
         assert "A request that works: " in attempt.violations[0].message
         return
+    if attempt.output is None:  # what it names is not there: a person has to say what is meant
+        assert case["expect"]["question"] == "dataset.target_column" and codes(attempt) == ["request-no-target"]
+        attempt = actor.run(asked, context("request_verifier", ask=lambda _: case["expect"]["column"]))
     assert actor.check(asked, attempt.output, context("request_verifier")).ok
     given = parser(case["text"], case.get("columns"), files, verification=attempt.output)
     made = RequirementParser().run(given, context("requirement_parser")).output
@@ -85,6 +88,15 @@ def test_an_upload_that_never_came_is_declined_and_a_hub_is_not() -> None:
     for case in load("paper"):
         attempt = RequestVerifier().run(verifier(case["text"]), context("request_verifier"))
         assert (attempt.output is not None) == ("hub" in case["expect"]), case["name"]
+
+
+def test_what_no_column_goes_by_is_not_replaced_by_another_unless_a_person_says_so() -> None:
+    asked = verifier("Predict tomorrow's lottery numbers", "employees")
+    attempt = RequestVerifier().run(asked, context("request_verifier"))
+    assert codes(attempt) == ["request-no-target"]
+    assert "Predict the column 'Attrition'." in attempt.violations[0].message
+    made = RequestVerifier().run(asked, context("request_verifier", ask=lambda _: "Department")).output
+    assert (made.answer, made.by_person) == ("Department", True)
 
 
 @pytest.mark.parametrize(("reply", "answer", "by_person"), [

@@ -70,6 +70,12 @@ def test_a_class_is_in_no_more_folds_than_it_has_rows(tmp_path: Path) -> None:
     assert drafted(tmp_path, table, Goal("classification", "y", "accuracy")).folds.count == 3
 
 
+def test_the_positive_class_goes_by_the_name_of_the_classes(tmp_path: Path) -> None:
+    table = pd.DataFrame({"x": np.arange(60) % 7, "y": [1.0, 2.0] * 30})
+    blueprint = drafted(tmp_path, table, Goal("classification", "y", "accuracy", "2.0"))
+    assert (blueprint.classes, blueprint.positive) == (("1", "2"), "2")
+
+
 def test_where_no_column_says_anything_the_reasons_are_told(tmp_path: Path) -> None:
     table = pd.DataFrame({"number": range(60), "planet": "earth", "y": [0, 1] * 30})
     with pytest.raises(UserError, match="'number' is another in every row, as a name is, 'planet' is the same"):

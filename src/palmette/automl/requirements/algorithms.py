@@ -79,6 +79,10 @@ _LIST = re.compile(
 )
 _COMPARED_WITH = re.compile(r"^[^.;]{0,30}\b(?:against|with|to|versus|vs)\b", re.I)
 """After the first of two that are compared, which is not the baseline."""
+_DONE_WITH = re.compile(
+    r"^(?!\W*(?:(?:any(?:thing)?|every(?:thing)?|all|models?|methods?|ever|even)\W+)*using\b)[^,;]*\w\W+using\b", re.I
+)
+"""After a no: what it is about has been said, and what is to be used comes now."""
 _STRENGTH: dict[Mood, int] = {"not": 3, "must": 2, "may": 1, "baseline": 0}
 _NOT_ONLY = re.compile(
     r"\bnot (?:only|just|necessarily)\b|\bno (?:later|more|less|longer|bigger|larger|"
@@ -129,6 +133,7 @@ def _mood(text: Text, mention: Mention, earlier: list[_Read]) -> Mood:
     for cut in _NEW_THOUGHT.finditer(before):
         before = " " * (cut.start() + 1) + before[cut.start() + 1 :]
     cues = [(match.end(), -rank, mood) for rank, (mood, p) in enumerate(_BEFORE) for match in p.finditer(before)]
+    cues = [cue for cue in cues if cue[2] != "not" or not _DONE_WITH.match(before[cue[0] :])]
     if any(mood == "not" and len(before[end:].split()) <= 6 for end, _, mood in cues):
         return "not"
     for mood, pattern in _AFTER:

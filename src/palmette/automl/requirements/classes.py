@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from palmette.automl.requirements.text import Text
@@ -15,6 +16,11 @@ _KINDS = (
 _GROUPS = (
     r"(?:groups?|clusters?|segments?|topics?|categories|types?|classes|bins|buckets|"
     r"families|communities|personas?|parts)"
+)
+
+_MEASURED = (
+    r"\b(?:recall|precision|sensitivity|f-?1|f score|hit rate)\b(?:[^.;]|\.\d){0,60}?"
+    r"\b(?:of|for|on)\s+(?:the\s+)?(?:class\s+|label\s+)?"
 )
 
 
@@ -63,6 +69,22 @@ def clusters(text: Text) -> tuple[int | None, str]:
     return None, ""
 
 
+def measured_class(text: str, values: Sequence[str], named: Sequence[str] = ()) -> str | None:
+    """The one of a column's values that a metric is told to be of: `recall of 'bad'`, `precision for edible`.
+
+    Args:
+        named: Classes as the request calls them; one stands for a value of a single letter that it begins with.
+    """
+    called = {value: value for value in values}
+    called |= {name: value for name in named for value in values if value.casefold() == name[:1].casefold()}
+    found = {
+        value
+        for name, value in called.items()
+        if re.search(rf"{_MEASURED}[\"'`]?{re.escape(name)}(?![\w-])", text, re.I) is not None
+    }
+    return found.pop() if len(found) == 1 else None
+
+
 def _names(text: Text) -> tuple[tuple[str, ...], str]:
     plain = text.plain
     numbered = list(re.finditer(rf"({_WORD})\s*\((\d+)\)", plain))
@@ -75,7 +97,7 @@ def _names(text: Text) -> tuple[tuple[str, ...], str]:
         if 2 <= len(items) <= 50 and all(len(item.split()) <= 5 for item in items):
             return tuple(items), text.quote(match.start(), match.end())
     for pattern in (
-        rf"\bas\s+(?:an?\s+|either\s+)?({_WORD})\s+or\s+(?:an?\s+|not\s+)?({_WORD})",
+        rf"\bas\s+(?:an?\s+|either\s+)?({_WORD})\s+or\s+(?:an?\s+)?(?!not\b)({_WORD})",
         rf"\b(?:is|are|be)\s+(?:an?\s+|either\s+)?({_WORD})\s+or\s+(?:an?\s+)?(?!not\b)"
         rf"({_WORD})",
         rf"\b(?:tell|tells|distinguish(?:es)?|separate|discriminate|"

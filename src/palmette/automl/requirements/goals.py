@@ -73,10 +73,8 @@ def decide(said: Said, chosen: Chosen, spoken: Sequence[Spoken], columns: Column
         noted = Assumption(
             field=TARGET, value=chosen.column, why=f"no column goes by {chosen.spoken.words!r}; {_WHY[chosen.how]}"
         )
-        goal = Goal(
-            None, chosen.column, chosen, said, words, Question(about=TARGET, text=asked, options=ranked), (noted,)
-        )
-        return _with_task(goal, columns, answers)
+        question = Question(about=TARGET, text=asked, options=ranked, blind=chosen.how == "last")
+        return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
     noted_ = (Assumption(field=TARGET, value=chosen.column, why=_WHY[chosen.how]),) if chosen.how in _WHY else ()
     return _with_task(Goal(None, chosen.column, chosen, said, words, None, noted_), columns, answers)
 

@@ -253,6 +253,8 @@ class Question(Model):
     text: str
     options: tuple[str, ...]
     """The possible answers; the first is the default."""
+    blind: bool = False
+    """Whether nothing speaks for the default: what the request names is not there. Only a person may take it then."""
 
     @property
     def default(self) -> str:

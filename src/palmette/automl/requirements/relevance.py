@@ -32,7 +32,9 @@ _OTHER = re.compile(
     r"tickets? (?:to|for)|websites?|"
     r"system prompt|api keys?|passwords?|secrets?|into (?:french|german|spanish|"
     r"english)|"
-    r"home ?page|speech for)\b",
+    r"home ?page|speech for)\b|"
+    r"\b(?:generate|create|draw|paint|make|produce|synthesi[sz]e)\b[^.!?]{0,30}?"
+    r"\b(?:images|pictures|photos|videos|portraits|drawings|paintings|music|logos)\b",
     re.I,
 )
 _ASKS = re.compile(

@@ -55,7 +55,7 @@ class RequestVerifier(Agent):
         reading = read(input.request, input.columns)
         if reading.refusal is not None:
             return _declined(reading.refusal)
-        return Attempt(_taken_on(reading, reading.question, context))
+        return _taken_on(reading, reading.question, context)
 
     def brief(self, input: VerifierInput, context: Context) -> tuple[Section, ...]:
         return (
@@ -81,7 +81,7 @@ class RequestVerifier(Agent):
             reason = answer.reason or "The request is not one for a model that learns from data."
             return _declined(Refusal(code=code, reason=reason, example=answer.example or EXAMPLE))
         question = Question(**answer.question.model_dump()) if answer.question else None
-        return Attempt(_taken_on(reading, question, context), answer.reason, answer.fix)
+        return _taken_on(reading, question, context, answer)
 
     def check(self, input: VerifierInput, output: Verification, context: Context) -> Verdict:
         """There are data, a target that the request names is one of their columns, and the question was answered."""
@@ -107,16 +107,28 @@ class RequestVerifier(Agent):
         return f"Ask again about {about}: {violation.message}"
 
 
-def _taken_on(reading: Reading, question: Question | None, context: Context) -> Verification:
+def _taken_on(
+    reading: Reading, question: Question | None, context: Context, said: VerificationAnswer | None = None
+) -> Attempt[Verification]:
     problem, data = reading.requirements.problem, reading.requirements.dataset
     about = data.target_column or data.target
+    why, fix = (said.reason, said.fix) if said else ("", "")
     reason = (
         " ".join(filter(None, [f"A request for {problem.task or 'a model'}", f"of {about!r}" if about else ""])) + "."
     )
     if question is None:
-        return Verification(reason=reason)
+        return Attempt(Verification(reason=reason), why, fix)
     answer, by_person = ask(question, context.ask)
-    return Verification(reason=reason, question=question, answer=answer, by_person=by_person)
+    if question.blind and answer is None:
+        return _declined(_unanswered(question))
+    made = Verification(reason=reason, question=question, answer=answer or question.default, by_person=by_person)
+    return Attempt(made, why, fix)
+
+
+def _unanswered(question: Question) -> Refusal:
+    named = ", ".join(map(repr, question.options))
+    reason = f"{question.text} Nobody answered, and nothing speaks for one of {named}."
+    return Refusal(code="no-target", reason=reason, example=f"Predict the column {question.default!r}.")
 
 
 def _declined(refusal: Refusal) -> Attempt[Verification]:

@@ -20,10 +20,14 @@ def read(request: Request, columns: DataSummary) -> Reading:
     return reading
 
 
-def ask(question: Question, put: Callable[[str], str | None]) -> tuple[str, bool]:
-    """What is meant, and whether a person said so; the default where nobody answers or no option is named."""
+def ask(question: Question, put: Callable[[str], str | None]) -> tuple[str | None, bool]:
+    """What is meant, and whether a person said so: the default where no option is named, None where nobody answers."""
     shown = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
-    said = (put(f"{question.text} ({shown}; default: {question.default})") or "").strip().strip("'\"`.")
+    default = "" if question.blind else f"; default: {question.default}"
+    answer = put(f"{question.text} ({shown}{default})")
+    if answer is None:
+        return None, False
+    said = answer.strip().strip("'\"`.")
     for number, option in enumerate(question.options, 1):
         if said.casefold() in (option.casefold(), str(number)):
             return option, True

@@ -76,7 +76,7 @@ def draft(
         columns=kept,
         dropped=left,
         classes=tuple(sorted(classes.unique())) if is_classes else (),
-        positive=goal.positive,
+        positive=None if goal.positive is None else WHOLE.sub(r"\1", goal.positive.strip()),
         transform="none" if is_classes else transform,
         bounds=None if is_classes else _bounds(target, transform),
         algorithms=installed(wanted),
