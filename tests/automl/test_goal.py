@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from palmette.automl.actors.data_profiler.offline import settle
+from palmette.automl.data import Aim
+from palmette.automl.goal import goal_of
+from palmette.automl.profile import Profile
+from palmette.automl.profile.artefacts import Leak, NumberFacts, TargetProfile
+from palmette.automl.requirements import Requirements
 from palmette.automl.requirements.classes import measured_class
+from palmette.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -22,3 +29,29 @@ def test_the_positive_class_is_the_one_that_a_metric_is_of(
     text: str, values: tuple[str, ...], named: tuple[str, ...], meant: str | None
 ) -> None:
     assert measured_class(text, values, named) == meant
+
+
+@pytest.mark.parametrize(("metric", "least", "fits"), [
+    ("rmsle", 0, True), ("rmsle", -1, False), ("rmse_log", 0, False), ("rmse_log", 0.1, True), ("rmse", -1, True),
+])  # fmt: skip
+def test_a_metric_of_logarithms_is_refused_where_the_target_has_none(metric: str, least: float, fits: bool) -> None:
+    target = TargetProfile.model_construct(name="gain", numbers=NumberFacts.model_construct(least=least))
+    aim = Aim(target="gain", task="regression")
+    profile = Profile.model_construct(aim=aim, target=target)
+    wanted = Requirements.model_validate({"text": "", "problem": {"task": "regression", "metric": metric}})
+    if fits:
+        assert goal_of(wanted, profile).metric == metric
+        return
+    with pytest.raises(UserError, match=f"'gain' has the value {least}") as caught:
+        goal_of(wanted, profile)
+    assert caught.value.code == "metric-unsuited"
+
+
+@pytest.mark.parametrize(("said", "done"), [(None, ("dropped", "kept")), ("yes", ("dropped", "dropped"))])
+def test_the_last_column_that_says_something_is_left_out_by_a_person_only(said: str | None, done: tuple[str]) -> None:
+    leaks = [
+        Leak(code="target-in-text", severity="high", columns=(name,), text="x", action="ask", default="drop")
+        for name in ("title", "remark")
+    ]
+    settled = settle(leaks, {"title", "remark"}, lambda _: said)
+    assert tuple(one.done for one in settled) == done

@@ -73,7 +73,11 @@ def _target(requirements: Requirements, dataset: Dataset) -> str:
 
 
 def goal_of(requirements: Requirements, profile: Profile) -> Goal:
-    """The goal: the metric that the request names, else the one that suits target and task."""
+    """The goal: the metric that the request names, else the one that suits target and task.
+
+    Raises:
+        UserError: the metric is none of the task, or the target has values that it is not defined for.
+    """
     aim, problem = profile.aim, requirements.problem
     assert aim.task != "forecasting"
     named = problem.metric or next((one.metric for one in problem.constraints if one.metric), None)
@@ -82,6 +86,7 @@ def goal_of(requirements: Requirements, profile: Profile) -> Goal:
     else:
         name, why = _usual(aim.task, profile.target)
         metric = metric_of(name, aim.task)
+    _require_range(metric.name, profile.target)
     return Goal(
         task=aim.task,
         target=aim.target,
@@ -100,6 +105,18 @@ def folds_wanted(requirements: Requirements, usual: int) -> int:
     """How many folds candidates are compared in: fewer where time to answer or size are limited."""
     limited = {one.quantity for one in requirements.problem.constraints} & {"prediction time", "model size"}
     return min(usual, SLIM) if limited else usual
+
+
+def _require_range(metric: str, target: TargetProfile | None) -> None:
+    """Raises UserError for a metric of logarithms, and a target that has none."""
+    least = target.numbers.least if target is not None and target.numbers is not None else 1.0
+    if (metric == "rmsle" and least < 0) or (metric == "rmse_log" and least <= 0):
+        assert target is not None
+        raise UserError(
+            f"The metric {metric!r} is of logarithms, and the target {target.name!r} has the value {least:g}.",
+            "Name another metric in the request, for example RMSE or mean absolute error.",
+            code="metric-unsuited",
+        )
 
 
 def _usual(task: str, target: TargetProfile | None) -> tuple[str, str]:

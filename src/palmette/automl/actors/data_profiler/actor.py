@@ -75,7 +75,8 @@ class DataProfiler(Agent):
 
 
 def _settled(made: Profile, context: Context) -> Profile:
-    return made.model_copy(update={"settled": tuple(settle(made.leaks, context.ask))})
+    usable = [column.name for column in made.columns if column.kind not in ("identifier", "constant")]
+    return made.model_copy(update={"settled": tuple(settle(made.leaks, usable, context.ask))})
 
 
 def _of_remarks(remarks: tuple[str, ...], columns: set[str]) -> list[Violation]:

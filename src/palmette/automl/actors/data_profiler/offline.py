@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -39,21 +39,29 @@ def compute(input: ProfilerInput) -> Profile:
     return _computed(input.dataset, made.aim.model_copy(update={"group": shared[0]}))
 
 
-def settle(leaks: Iterable[Leak], ask: Callable[[str], str | None]) -> Iterator[Settled]:
-    """What is done about leaks that call for more than a report; a person is asked where figures cannot say."""
+def settle(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], str | None]) -> Iterator[Settled]:
+    """What is done about leaks that call for more than a report; a person is asked where figures cannot say.
+
+    Without an answer, the last of the `usable` columns, from which something can be learnt, is kept.
+    """
+    left = set(usable)
     for leak in leaks:
         if leak.action == "drop":
-            yield Settled(code=leak.code, columns=leak.columns, done="dropped", by="rule")
+            done = Settled(code=leak.code, columns=leak.columns, done="dropped", by="rule")
         elif leak.action == "ask" and leak.columns:
-            yield _asked(leak, ask)
+            done = _asked(leak, leak.default == "drop" and not left <= set(leak.columns), ask)
+        else:
+            continue
+        left -= set(leak.columns) if done.done == "dropped" else set()
+        yield done
 
 
-def _asked(leak: Leak, ask: Callable[[str], str | None]) -> Settled:
-    usual = "yes" if leak.default == "drop" else "no"
+def _asked(leak: Leak, drops: bool, ask: Callable[[str], str | None]) -> Settled:
+    usual = "yes" if drops else "no"
     named = ", ".join(map(repr, leak.columns))
     said = ask(f"{leak.text} ({leak.evidence}) Leave out {named}? (yes, no; default: {usual})")
     word = (said or "").strip().casefold()[:1]
-    drop = word == "y" if word in ("y", "n") else leak.default == "drop"
+    drop = word == "y" if word in ("y", "n") else drops
     by: Literal["person", "default"] = "person" if word in ("y", "n") else "default"
     return Settled(code=leak.code, columns=leak.columns, done="dropped" if drop else "kept", by=by)
 
