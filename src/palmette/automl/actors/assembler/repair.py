@@ -41,7 +41,8 @@ class Repairer:
             failed: The project as it failed.
             changeable: Paths of the coders' files: neither the contract nor what trains, predicts and serves.
         """
-        alone = dataclasses.replace(context, last=None, instruction="", evidence=())
+        # The last attempt is what they are asked about; those before it they are told as past.
+        alone = dataclasses.replace(context, last=None, instruction="", evidence=(), attempts=context.attempts[:-1])
         written = tuple(file for file in failed.files if file.path in changeable)
         asked = AnalysisInput(failure=failure, contract=briefs.contract(failed.files), files=written)
         analysis = self._analysed(asked, alone)

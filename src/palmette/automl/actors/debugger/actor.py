@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palmette.automl.actors.debugger.offline import Corrected, DebuggerInput
+from palmette.automl.actors.error_analyser.actor import shown
 from palmette.automl.reach import objections
 from palmette.engine import TERMINATE, Attempt, Context, TextFile, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Python, Section, section
@@ -34,7 +35,7 @@ class Debugger(Agent):
             section("analysis", f"{analysis.kind}, in {analysis.path}: {analysis.cause}", rank=NEEDED),
             section("contract", input.contract, rank=1, language="json"),
             section("file", input.file.text, rank=NEEDED, language="python"),
-            section("beside", *(f"{file.path}:\n{file.text}" for file in input.beside), rank=2),
+            section("beside", *shown(input.beside, failure), rank=2),
         )
 
     def read(self, answer: DebuggerAnswer, input: DebuggerInput, context: Context) -> Attempt[Corrected]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
+from palmette.automl import briefs
 from palmette.automl.actors.error_analyser.offline import PREPARATION, Analysis, AnalysisInput, Kind, by_trace
 from palmette.engine import Attempt, Context, TextFile, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
@@ -36,7 +38,7 @@ class ErrorAnalyser(Agent):
         return (
             section("failure", failure.message, failure.evidence, rank=NEEDED),
             section("contract", input.contract, rank=1, language="json"),
-            section("files", *(f"{file.path}:\n{file.text}" for file in _named_first(input)), rank=2),
+            section("files", *shown(input.files, failure), rank=2),
         )
 
     def read(self, answer: AnalysisAnswer, input: AnalysisInput, context: Context) -> Attempt[Analysis]:
@@ -48,9 +50,12 @@ class ErrorAnalyser(Agent):
         return Verdict.of(list(_objections(input, output)))
 
 
-def _named_first(input: AnalysisInput) -> list[TextFile]:
-    """The files, those that the trace names first."""
-    return sorted(input.files, key=lambda file: (file.path not in input.failure.evidence, file.path))
+def shown(files: Iterable[TextFile], failure: Violation) -> Iterator[str]:
+    """The files, those that a failure names and the preparation whole and first, of all others what they offer."""
+    named = {PREPARATION, failure.subject, *re.findall(r"[\w/]+\.py", failure.evidence)}
+    ordered = sorted(files, key=lambda file: (file.path != failure.subject, file.path not in named, file.path))
+    for file in ordered:
+        yield f"{file.path}:\n{file.text}" if file.path in named else briefs.outlined(file)
 
 
 def _objections(input: AnalysisInput, output: Analysis) -> Iterator[Violation]:

@@ -55,6 +55,9 @@ target.learnt(rows[preprocess.TARGET])
 for place in {0, len(rows) // 2, len(rows) - 1}:
     alone = preprocess.features(rows.iloc[[place]])
     pd.testing.assert_frame_equal(alone, features.iloc[[place]], obj="features of a row by itself")
+for value in (0.0, -1.0, 1e300, float("nan")):
+    edge = dict.fromkeys([one["name"] for one in contract.CONTRACT["rows"] if one["type"] == "number"], value)
+    contract.check_features(preprocess.features(rows.head(1).assign(**edge)))
 asked = json.loads(pathlib.Path("tests/rows.json").read_text("utf-8"))
 asked = preprocess.typed(pd.DataFrame(asked, columns=contract.COLUMNS, dtype=object))
 contract.check_rows(asked)
