@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from palmette.automl.actors.data_profiler.offline import settle
 from palmette.automl.data import Aim
-from palmette.automl.goal import goal_of
+from palmette.automl.data.load import load
+from palmette.automl.goal import aim_of, goal_of
 from palmette.automl.profile import Profile
 from palmette.automl.profile.artefacts import Leak, NumberFacts, TargetProfile
-from palmette.automl.requirements import Requirements
+from palmette.automl.requirements import DataSummary, Requirements, read_request
 from palmette.automl.requirements.classes import measured_class
 from palmette.errors import UserError
 
@@ -55,3 +58,15 @@ def test_the_last_column_that_says_something_is_left_out_by_a_person_only(said: 
     ]
     settled = settle(leaks, {"title", "remark"}, lambda _: said)
     assert tuple(one.done for one in settled) == done
+
+
+def test_rows_to_predict_that_lack_another_column_than_the_target_are_refused(tmp_path: Path) -> None:
+    rows = [f"{n},{n % 5},{'yes' if n % 3 else 'no'}" for n in range(30)]
+    (tmp_path / "train.csv").write_text("\n".join(["size,rooms,sold", *rows]), "utf-8")
+    (tmp_path / "test.csv").write_text("size,sold\n1,yes\n2,no\n3,yes\n", "utf-8")
+    dataset = load([tmp_path / "train.csv", tmp_path / "test.csv"]).dataset
+    wanted = read_request("Classify sold", DataSummary.model_validate(dataset.model_dump()).hints).requirements
+    with pytest.raises(UserError, match="'sold' is to be predicted, but the 3 rows to predict lack 'rooms'"):
+        aim_of(wanted, dataset)
+    whole = load([tmp_path / "train.csv"]).dataset
+    assert aim_of(wanted, whole).target == "sold"

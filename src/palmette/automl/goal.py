@@ -40,7 +40,7 @@ def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0, share: f
     """What is to be predicted, and how the rows are to be cut for it; `share` is held out unless the request says more.
 
     Raises:
-        UserError: the task is none of tables, or the target is no column.
+        UserError: the task is none of tables, the target is no column, or it is not what the rows to predict lack.
     """
     task = requirements.problem.task
     if task not in ("classification", "regression", "clustering"):
@@ -68,6 +68,13 @@ def _target(requirements: Requirements, dataset: Dataset) -> str:
             f"The target {named!r} is no column of the data.",
             f"Name one of {columns} in the request.",
             code="no-such-column",
+        )
+    if dataset.predict_rows and dataset.targets and column.name not in dataset.targets:
+        lacking = ", ".join(map(repr, dataset.targets))
+        raise UserError(
+            f"{column.name!r} is to be predicted, but the {dataset.predict_rows} rows to predict lack {lacking}.",
+            f"Add {lacking} to their file, leave the file out, or ask for {lacking}.",
+            code="rows-lack-columns",
         )
     return column.name
 
