@@ -202,6 +202,20 @@ def by_initials(plain: str, columns: Columns) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def by_acronym(plain: str, columns: Columns) -> str | None:
+    """The one column that is called by the first letters of words beside one another: `mpg` of `miles per gallon`.
+
+    Names with a vowel are words of their own.
+    """
+    found = [
+        name
+        for name in columns
+        if re.fullmatch(r"[^\W\d_aeiou]{3,6}", name, re.I)
+        and re.search(r"\b" + r"\w+\W+".join(name) + r"\w+", plain, re.I) is not None
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def by_one_value(plain: str, columns: Columns) -> str | None:
     """The one column of few values of which the words name one."""
     found = [

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from palmette.automl.requirements.columns import (
     Columns,
     Match,
+    by_acronym,
     by_initials,
     by_one_value,
     by_values,
@@ -233,6 +234,8 @@ def choose(
     chosen = _best(spoken, (able or likely) | constant)
     if chosen is not None and not chosen.others:
         return chosen
+    if (name := by_acronym(text.plain, likely)) is not None:
+        return Chosen(name, "said", None)
     if (name := by_values(text.plain, likely) or by_initials(text.plain, likely)) is not None:
         return Chosen(name, "values", spoken[0] if spoken else None)
     if chosen is not None:
