@@ -1,8 +1,8 @@
 """What writers of code are shown of a blueprint: iML's four parts of it, and the contract between them.
 
     prep    what becomes of the columns, and how files are read: for whoever prepares
-    model   which algorithms, in which order, from which settings: for whoever writes models
-    train   what a fit may take, what is learnt of the target, how much is searched
+    model   which algorithms, in which order: for whoever writes models
+    train   which settings suit, what a fit may take, what is learnt of the target, how much is searched
     eval    by what candidates are compared, on which folds
 
 The contract is a file of the project, `contract.json`: rows as read, features as made, predictions as given.
@@ -23,7 +23,7 @@ from palmette.llm.tokens import estimate_tokens
 Part = Literal["prep", "model", "train", "eval"]
 PARTS: dict[str, frozenset[str]] = {
     "prep": frozenset({"columns", "derived", "dropped", "source", "target"}),
-    "model": frozenset({"algorithms", "starts"}),
+    "model": frozenset({"algorithms"}),
     "eval": frozenset({"task", "metric", "positive", "classes", "folds", "validation"}),
 }
 """Fields of a blueprint, of whichever modality; all others are of `train`."""

@@ -17,6 +17,7 @@ from canned import Canned, models
 from small_model import SmallModel
 from small_projects import blueprint_of
 
+from palmette.automl import briefs
 from palmette.automl.actors.assembler import actor as assembling
 from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.debugger.actor import Debugger
@@ -83,6 +84,7 @@ DECIDED: Mapping[str, Any] = {
         {"name": "each", "operation": "ratio", "columns": ["total", "items"], "reason": "What a piece costs."}
     ],
     "algorithms": ["lightgbm", "linear"],
+    "training": "Small trees.",
     "validation": "Orders are alike.",
 }
 
@@ -102,6 +104,7 @@ def test_a_model_decides_what_is_open_and_nothing_that_is_fixed(small: SmallMode
     assert "Numbers of shops." in next(one.treatment for one in made.columns if one.name == "shop")
     assert ("colour", "It says nothing.") in {(one.name, one.reason) for one in made.dropped}
     assert (made.algorithms, made.validation) == (("lightgbm", "linear"), "Orders are alike.")
+    assert 'training: "Small trees."' in briefs.part(made, "train").items
     assert [one.name for one in made.derived] == ["each"]
     assert all(getattr(made, name) == getattr(due, name) for name in ("metric", "folds", "classes", "rows", "source"))
     assert actor.check(asked, attempt.output, small.context()).ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from palmette.automl.actors.guideline_writer.decisions import Decisions, Taken, decided, may_be, objections
+from palmette.automl.actors.guideline_writer.decisions import LONGEST, Decisions, Taken, decided, may_be, objections
 from palmette.automl.actors.guideline_writer.offline import GuidelineInput, blueprint_of, outline_of
 from palmette.automl.artefacts import Derived
 from palmette.automl.modalities import AnyBlueprint, Blueprint, draft, modality_of
@@ -19,6 +19,8 @@ class GuidelineAnswer(Answer):
     """At most 12 features beside the columns; none where models find them by themselves."""
     algorithms: tuple[str, ...] = ()
     """Those of the listed algorithms that are to be used, the most promising first; all where none is named."""
+    training: str = ""
+    """One or two sentences: which settings of these algorithms suit the data, and which do not."""
     validation: str
     """One sentence: what the way in which candidates are compared can say here, and what it cannot."""
 
@@ -70,7 +72,8 @@ class GuidelineWriter(Agent):
         return " ".join(found)
 
     def read(self, answer: GuidelineAnswer, input: GuidelineInput, context: Context) -> Attempt[AnyBlueprint]:
-        made = draft(decided(outline_of(input), _decisions(answer)))
+        training = " ".join(answer.training.split())[:LONGEST]
+        made = draft(decided(outline_of(input), _decisions(answer))).model_copy(update={"training": training})
         return Attempt(AnyBlueprint(_told(made, context)), answer.reason, answer.fix)
 
     def check(self, input: GuidelineInput, output: AnyBlueprint, context: Context) -> Verdict:

@@ -90,6 +90,8 @@ class TableBlueprint(Model):
     dropped: tuple[Dropped, ...] = ()
     derived: tuple[Derived, ...] = ()
     """Features beside the columns."""
+    training: str = ""
+    """Which settings suit these data, and which do not; in words, for whoever writes the models."""
     source: Source = Source()
     threads: int = Field(default=2, ge=1)
     """Of one fit; fits run one after the other."""
