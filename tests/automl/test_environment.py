@@ -85,3 +85,9 @@ def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
         open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
     with pytest.raises(UserError, match="'colour'"):
         open_automl({"colour": "red"}, tmp_path)
+
+
+def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(houses: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", "utf-8")
+    with pytest.raises(UserError, match="nothing in it was touched"):
+        open_automl(arguments_of("Predict whether a house is expensive", [str(houses)], out=tmp_path), tmp_path)

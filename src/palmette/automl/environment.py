@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from palmette.automl.artefacts import Settings, Track
 from palmette.automl.data import Dataset, Places, TableError
+from palmette.automl.endpoint.folder import require_replaceable
 from palmette.automl.requirements import DataSummary, Request, read_request
 from palmette.automl.store import Store
 from palmette.documents import Model
@@ -49,13 +50,15 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
 
     Raises:
         InputError: the data cannot be read; the message names file, reason and remedy.
-        UserError: a named set, topology or model cannot be had.
+        UserError: a named set, topology or model cannot be had, or the folder for the project is taken.
     """
     wanted = _wanted(arguments)
     human: Human = ConsoleHuman() if wanted.human == "console" else NoHuman()
     choice = ModelChoice(model=wanted.model, models=wanted.models)
     topology = load_topology(topology_file(wanted.topology)).value
     check_roles(choice, topology)
+    if wanted.settings.out:
+        require_replaceable(Path(wanted.settings.out))
     places, dataset = _data(wanted, human)
     sandbox = Sandbox()
     services = {
