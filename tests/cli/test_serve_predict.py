@@ -68,6 +68,9 @@ def test_rows_of_another_kind_are_refused_by_column(
     dishes().drop(columns=["place", "since"]).to_csv(tmp_path / "rows.csv", index=False)
     status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(tmp_path / "rows.csv"))
     assert status == 2 and "column 'place' is missing, column 'since' is missing" in err and "rows-refused" in err
+    dishes().head(0).to_csv(tmp_path / "rows.csv", index=False)
+    status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(tmp_path / "rows.csv"))
+    assert status == 2 and "no row to predict" in err and "no-rows" in err
 
 
 def test_runs_that_cannot_answer_say_why(

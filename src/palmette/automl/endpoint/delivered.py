@@ -64,13 +64,16 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
 
     Raises:
         InputError: the file cannot be read as a table.
-        UserError: its rows are not what the project was made for; the message names the column.
+        UserError: it has no rows, or they are not what the project was made for; the message names the column.
         MachineError: the project fails otherwise.
     """
     with tempfile.TemporaryDirectory(prefix="palmette-predict-") as name:
         asked, said = Path(name) / "rows.jsonl", Path(name) / "said.csv"
         with asked.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{json.dumps(row)}\n" for row in _rows(rows, table))
+        if not asked.stat().st_size:
+            message = f"{str(rows)!r} has a header but no row to predict."
+            raise UserError(message, "Name a file with rows.", code="no-rows")
         given = ("--model", "model", "--input", str(asked), "--output", str(said))
         done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS)
         if done.ok:
