@@ -228,13 +228,15 @@ class Standing(Model):
 
 
 class Comparison(Model):
-    """What was chosen, and what it was chosen from; all scores are out of fold."""
+    """What was chosen, and what it was chosen from."""
 
     selection: Selection
     leaderboard: tuple[Standing, ...]
     better: bool
     """Whether the choice beats the best baseline by more than noise."""
     reason: str
+    measured: str = "out of fold"
+    """Where all these scores are from, in words."""
 
 
 class Judged(Model):

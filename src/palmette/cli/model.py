@@ -26,6 +26,7 @@ def _facts(result: RunResult) -> dict[str, Any]:
         "model": delivery and {name: delivery[name] for name in ("folder", "p50", "p95")},
         "assessment": found["assessment"],
         "leaderboard": comparison["leaderboard"] if comparison else [],
+        "measured": comparison["measured"] if comparison else "",
         "better_than_baseline": comparison["better"] if comparison else None,
         "reason": comparison["reason"] if comparison else "",
     }
@@ -48,7 +49,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         ("→" if one["chosen"] else "", one["name"], one["track"], f"{one['score']:.4f}", f"{one['seconds']:.1f} s")
         for one in summary["leaderboard"][:SHOWN]
     ]
-    print_table(("", "candidate", "track", "out of fold", "training"), rows)
+    print_table(("", "candidate", "track", summary["measured"], "training"), rows)
     click.echo(f"\nproject   {model['folder']}")
     if (Path(model["folder"]) / "report.html").is_file():
         click.echo(f"report    {Path(model['folder']) / 'report.html'}")

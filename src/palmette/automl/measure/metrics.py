@@ -69,8 +69,8 @@ class Metric:
 def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None = None) -> float:
     """The metric's value.
 
-    `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups; (n, d) where it needs distances. `positive` is the class that
-    a metric of one class is about; the last in order when none is given.
+    `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups; where distances are needed,
+    it is (n, d). `positive` is the class that a metric of one class is about; the last in order when none is given.
 
     Raises:
         ValueError: the predictions are not of these rows, or lack what the metric needs.

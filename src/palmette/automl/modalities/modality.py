@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -17,11 +17,13 @@ from palmette.automl.material import Material
 from palmette.automl.measure import Predictions
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
-from palmette.automl.selection import Found, Scorer
+from palmette.automl.selection import Candidate, Found, Scorer
 from palmette.engine import TextFile
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from palmette.automl.report import Evidence
 
 
 @dataclass(frozen=True)
@@ -107,3 +109,6 @@ class Modality(Protocol):
 
     def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
         """What predictions of the hold-out are worth, the metric of the run first."""
+
+    def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
+        """What a report shows of predictions of the hold-out, of the candidates, and of the best of them by name."""

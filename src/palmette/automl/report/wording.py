@@ -44,6 +44,8 @@ METRICS = {
     "rand": "Rand index",
     "adjusted_rand": "Adjusted Rand index",
     "nmi": "Normalised mutual information",
+    "davies_bouldin": "Davies-Bouldin index",
+    "calinski_harabasz": "Calinski-Harabasz index",
 }
 ALGORITHMS = {
     "lightgbm": "LightGBM",

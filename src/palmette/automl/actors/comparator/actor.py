@@ -120,7 +120,7 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
     outputs = chosen.outputs(candidates)
     better, reason = _beats(judge, chosen, outputs, _baseline(known, judge))
     board = _leaderboard(known, judge, chosen, outputs)
-    return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason)
+    return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason, measured=judge.measured)
 
 
 def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:

@@ -88,7 +88,7 @@ class Deployer(BaseActor):
             reason = "; ".join(violation.message for violation in measured.violations)
             return Attempt(None, reason, TERMINATE, measured.violations)
         context.progress("writing the report")
-        write_descriptions(project, input, measured)
+        write_descriptions(project, input, measured, self._fitted(input))
         answers = answer_rows(project, input, self.sandbox, context.workspace)
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")

@@ -18,7 +18,7 @@ README = "README.md"
 AGAIN = """
 ## The score again
 
-{metric} is {score:.6g} on out-of-fold predictions of the training rows{alone}. The same rows in the same folds
+On the rows that the model was chosen by, {metric} is {score:.6g}{alone}. The same rows in the same folds
 give it again:
 
 ```

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from palmette.automl.data.load import reload
 from palmette.automl.material import Material
 from palmette.automl.modalities import modality_of
 from palmette.automl.modalities.tabular import Blueprint
-from palmette.automl.modalities.tabular.modality import Tabular
 from palmette.automl.project import Project
 from palmette.automl.report import CurvePoint, Evidence, Findings, Importance, Latency, Stage, write_report
 from palmette.automl.submission import answered
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from palmette.automl.endpoint import Measured
 
 
-def write_descriptions(project: Path, input: DeployerInput, measured: Measured) -> None:
-    """Writes `report.html` and `MODEL_CARD.md` into the project's folder."""
+def write_descriptions(project: Path, input: DeployerInput, measured: Measured, fitted: Path) -> None:
+    """Writes `report.html` and `MODEL_CARD.md` into the project's folder; `fitted` is where it was trained."""
     blueprint = input.blueprint if isinstance(input.blueprint, Blueprint) else None
     write_report(
         project,
@@ -37,30 +37,29 @@ def write_descriptions(project: Path, input: DeployerInput, measured: Measured) 
             knowledge=input.knowledge,
             plans=input.plans,
             choice=input.choice,
-            evidence=_evidence(input, measured),
+            evidence=_evidence(input, measured, fitted),
         ),
     )
 
 
-def _evidence(input: DeployerInput, measured: Measured) -> Evidence:
+def _evidence(input: DeployerInput, measured: Measured, fitted: Path) -> Evidence:
     """What was measured of the model, on the hold-out and over HTTP."""
     import pandas as pd
 
-    assessment = input.assessment
-    timeline = tuple(Stage(f"training: {run.track}", run.seconds) for run in input.assembly.tracks)
-    latency = Latency(measured.p50, measured.p95) if measured.p50 else None
-    blueprint = input.blueprint
-    if assessment.answers is None or not isinstance(blueprint, Blueprint):
-        return Evidence(timeline=timeline, latency=latency)
-    holdout = Material.of(input.dataset, input.profile).holdout
-    said = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
-    return Evidence(
-        truth=Tabular(blueprint).truth(holdout),
-        predictions=modality_of(blueprint).predictions(said, len(holdout)),
+    assessment, modality = input.assessment, modality_of(input.blueprint)
+    material = Material.of(input.dataset, input.profile)
+    made = None
+    if assessment.answers is not None:
+        said = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
+        made = modality.predictions(said, len(material.holdout))
+    folders = (fitted / run.folder for run in input.assembly.tracks)
+    found = (one for folder in folders for one in modality.candidates(folder, material).candidates)
+    return replace(
+        modality.evidence(material, made, found, input.comparison.selection.best_single),
         importances=tuple(Importance(one.column, one.drop, one.deviation) for one in assessment.worths),
         curve=tuple(CurvePoint(one.rows, one.score) for one in assessment.curve),
-        timeline=timeline,
-        latency=latency,
+        timeline=tuple(Stage(f"training: {run.track}", run.seconds) for run in input.assembly.tracks),
+        latency=Latency(measured.p50, measured.p95) if measured.p50 else None,
     )
 
 

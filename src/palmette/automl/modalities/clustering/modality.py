@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -26,6 +26,8 @@ from palmette.engine.actor import Violation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from palmette.automl.report import Evidence
 
 HALVES = 2
 INTERNAL = ("davies_bouldin", "calinski_harabasz")
@@ -113,6 +115,24 @@ print(len(features))
         found = self._external(material.holdout, made, baseline) if self.blueprint.labels else []
         return [*found, *self._internal(material, made, baseline)]
 
+    def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
+        """Sizes and places of the clusters of the training rows, and the best silhouette by their number."""
+        from palmette.automl.report import Evidence, Grouping
+
+        judge = self.judge(material)
+        tried, chosen = dict[int, float](), None
+        for one in found:
+            clusters = one.outputs[:, 0].astype(np.intp)
+            count = len(np.unique(clusters))
+            if one.name != self.BASELINES[0]:
+                tried[count] = max(tried.get(count, -1.0), judge.score(one.outputs))
+            chosen = clusters if one.name == best else chosen
+        if chosen is None:
+            return Evidence()
+        places = _plane(Matrix(material.train, self.blueprint.columns).of(material.train))
+        sizes = tuple(int(count) for count in np.bincount(chosen))
+        return Evidence(grouping=Grouping(sizes, tuple(sorted(tried.items())), places, chosen))
+
     def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
         labels = rows[self.blueprint.labels]
         known = np.flatnonzero(labels.notna().to_numpy())
@@ -131,6 +151,13 @@ print(len(features))
             metric="silhouette", value=judge.score(_outputs(made)), low=range.low, high=range.high, baseline=other
         )
         return [silhouette, *(_score(name, matrix, made, baseline) for name in INTERNAL)]
+
+
+def _plane(matrix: Floats) -> Floats:
+    """(n, 2): the rows as seen from where they are spread most; a second direction is 0 where there is one column."""
+    centred = matrix - matrix.mean(axis=0)
+    directions = np.linalg.svd(centred.T @ centred)[0][:, :2]
+    return np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
 
 
 def _outputs(made: Predictions) -> Floats:

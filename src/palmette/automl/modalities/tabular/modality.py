@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -21,11 +21,13 @@ from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
 from palmette.automl.modalities.tabular.tracks import available
-from palmette.automl.selection import Expected, Found, Judge, read_candidates
+from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
 from palmette.engine import TextFile
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from palmette.automl.report import Evidence
 
 SIDE = {
     "classification": ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss"),
@@ -149,6 +151,11 @@ print(len(features))
             if np.isfinite(value):
                 found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
         return found
+
+    def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
+        from palmette.automl.report import Evidence
+
+        return Evidence() if made is None else Evidence(truth=self.truth(material.holdout), predictions=made)
 
 
 def _algorithms(wanted: Sequence[str]) -> tuple[Algorithm, ...]:
