@@ -33,6 +33,16 @@ class Start(NamedTuple):
     reason: str
 
 
+ANYWHERE = (
+    Start("tabm", "tabm", {}, "several networks in one, on numbers spread over waves"),
+    Start("tabm-plain", "tabm", {"spread": 0.02, "dropout": 0.2, "width": 96}, "nearly straight in each number"),
+    Start("resnet", "resnet", {}, "deeper, each block mends what those before it say"),
+    Start("tabpfn", "tabpfn", {}, "strong where rows are few, without any tuning"),
+    Start("autogluon", "autogluon", {}, "a stack of many models, combined by AutoGluon"),
+)
+"""The same for data of any size."""
+
+
 def starts(blueprint: Blueprint, wanted: Collection[Algorithm]) -> list[Start]:
     """The starting points of the algorithms that are wanted: the strongest first, then the most unlike those before."""
     work = work_of(blueprint)
@@ -67,11 +77,7 @@ def starts(blueprint: Blueprint, wanted: Collection[Algorithm]) -> list[Start]:
         Start("lightgbm-careful", "lightgbm", careful, "small trees on part of the columns, for noisy data"),
         Start("knn", "knn", {"neighbours": 15}, "near rows say much where rows are few"),
         Start("lightgbm-deep", "lightgbm", deep, "large trees in small steps, where columns act together"),
-        Start("tabm", "tabm", {}, "several networks in one, on numbers spread over waves"),
-        Start("tabm-plain", "tabm", {"spread": 0.02, "dropout": 0.2, "width": 96}, "nearly straight in each number"),
-        Start("resnet", "resnet", {}, "deeper, each block mends what those before it say"),
-        Start("tabpfn", "tabpfn", {}, "strong where rows are few, without any tuning"),
-        Start("autogluon", "autogluon", {}, "a stack of many models, combined by AutoGluon"),
+        *ANYWHERE,
     ]
     slow = {"knn": blueprint.rows > NEIGHBOURS, "linear-curves": work > CURVES, "tabpfn": blueprint.rows > CONTEXT}
     return [one for one in found if one.algorithm in wanted and not slow.get(one.name)]
