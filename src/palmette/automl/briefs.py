@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from palmette.documents import Model
 from palmette.engine import TextFile, Violation
@@ -39,13 +39,19 @@ def part(blueprint: Model, name: Part) -> Section:
     """A part of the blueprint: a line of JSON for each field, and for each column."""
     others = frozenset[str]().union(*PARTS.values())
     fields = PARTS[name] if name in PARTS else frozenset(type(blueprint).model_fields) - others
-    found = blueprint.model_dump(mode="json", include=set(fields), exclude_defaults=True)
-    lines = [
-        f"{field}: {json.dumps(one, ensure_ascii=False)}"
-        for field, value in found.items()
-        for one in (value if isinstance(value, list) and value and isinstance(value[0], dict) else [value])
-    ]
-    return section(name, *lines)
+    return section(name, *_lines(blueprint.model_dump(mode="json", include=set(fields), exclude_defaults=True)))
+
+
+def agreed(text: str) -> Section:
+    """The contract: a line for each column and each feature, what all are about first."""
+    found = json.loads(text) if text else {}
+    return section("contract", *_lines(dict(sorted(found.items(), key=lambda item: item[0] in ("rows", "features")))))
+
+
+def _lines(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        many = value if isinstance(value, list) and value and isinstance(value[0], dict) else [value]
+        yield "\n".join(f"{name}: {json.dumps(one, ensure_ascii=False)}" for one in many)
 
 
 def is_too_long(draft: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palmette.automl import briefs
 from palmette.automl.actors.debugger.offline import Corrected, DebuggerInput
 from palmette.automl.actors.error_analyser.actor import shown
 from palmette.automl.reach import objections
@@ -33,7 +34,7 @@ class Debugger(Agent):
         return (
             section("failure", failure.message, failure.evidence, rank=NEEDED),
             section("analysis", f"{analysis.kind}, in {analysis.path}: {analysis.cause}", rank=NEEDED),
-            section("contract", input.contract, rank=1, language="json"),
+            briefs.agreed(input.contract),
             section("file", input.file.text, rank=NEEDED, language="python"),
             section("beside", *shown(input.beside, failure), rank=2),
         )

@@ -37,7 +37,7 @@ class ErrorAnalyser(Agent):
         failure = input.failure
         return (
             section("failure", failure.message, failure.evidence, rank=NEEDED),
-            section("contract", input.contract, rank=1, language="json"),
+            briefs.agreed(input.contract),
             section("files", *shown(input.files, failure), rank=2),
         )
 

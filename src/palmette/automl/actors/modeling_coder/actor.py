@@ -67,7 +67,7 @@ class ModelingCoder(Agent):
             briefs.part(input.blueprint, "model"),
             briefs.part(input.blueprint, "train"),
             briefs.part(input.blueprint, "eval"),
-            section("contract", briefs.contract(input.preprocessing.files), language="json"),
+            briefs.agreed(briefs.contract(input.preprocessing.files)),
             section("protocol", *protocol, rank=NEEDED, language="python"),
             section("library", *map(briefs.outlined, library), rank=2),
             section("draft", written.text, rank=NEEDED, language="python"),

@@ -71,8 +71,8 @@ class PreprocessingCoder(Agent):
         sample = modality.sample(Material.of(input.dataset, input.profile), SHOWN)
         modality.write_rows(sample.train.head(SHOWN), rows := context.workspace / "shown")
         return (
+            briefs.agreed(own["contract.json"]),  # before what the draft says as well
             briefs.part(input.blueprint, "prep"),
-            section("contract", own["contract.json"], language="json"),
             section("checks", own["contract.py"], rank=2, language="python"),
             section("rows", _seen(rows)),
             section("draft", own[WRITTEN], rank=NEEDED, language="python"),
