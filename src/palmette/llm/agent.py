@@ -68,7 +68,7 @@ class Agent(BaseActor):
         """Why no output can be made of an answer, so that the model is asked again; empty where one can."""
         return ""
 
-    def is_settled(self, input: Any) -> bool:
+    def is_settled(self, input: Any, context: Context) -> bool:
         """Whether nothing is left to decide: the rules answer then, and no call is paid for."""
         return False
 
@@ -82,7 +82,7 @@ class Agent(BaseActor):
 
     @final
     def run(self, input: Any, context: Context) -> Attempt[Any]:
-        if self.model is None or self.is_settled(input):
+        if self.model is None or self.is_settled(input, context):
             return self.offline(input, context)
         try:
             asked = self.render(input, context)

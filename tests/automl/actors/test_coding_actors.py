@@ -254,6 +254,15 @@ def test_models_have_what_training_asks_for_and_reach_nothing(
     ]
 
 
+@pytest.mark.parametrize("cls", [PreprocessingCoder, ModelingCoder], ids=lambda cls: cls.name)
+def test_what_was_refused_twice_is_written_by_the_rules(cls: Any, guided: SmallModel) -> None:
+    failed = Violation(code="contract-unfulfilled", message="It fails.")
+    past = [PastAttempt(number=number, reason="", fix="", violations=(failed,)) for number in (1, 2)]
+    asked, actor = guided.input(cls), guided.make(cls, models(Canned([])))
+    made = actor.run(asked, guided.context(attempt=3, attempts=tuple(past))).output
+    assert made == guided.make(cls).run(asked, guided.context()).output
+
+
 def test_nobody_is_asked_for_a_track_that_cannot_be_had(guided: SmallModel) -> None:
     asked = guided.input(ModelingCoder).model_copy(update={"track": "autogluon"})
     made = ModelingCoder(models(Canned([]))).run(asked, guided.context()).output

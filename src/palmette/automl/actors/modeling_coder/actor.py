@@ -47,10 +47,10 @@ class ModelingCoder(Agent):
             return Attempt(TrackCode(track=input.track, files=(), unavailable=reason))
         return Attempt(TrackCode(track=input.track, files=modality.track_files(input.track)))
 
-    def is_settled(self, input: ModelingInput) -> bool:
-        """A track that cannot be had here, or whose file no answer could hold."""
+    def is_settled(self, input: ModelingInput, context: Context) -> bool:
+        """A track that cannot be had here, whose file no answer could hold, or that was written wrongly twice."""
         modality, path = modality_of(input.blueprint), module_of(input.track)
-        if modality.unavailable(input.track):
+        if modality.unavailable(input.track) or len(context.attempts) >= briefs.CHANCES:
             return True
         (draft,) = [file.text for file in modality.track_files(input.track) if file.path == path]
         return briefs.is_too_long(draft)

@@ -60,10 +60,10 @@ class PreprocessingCoder(Agent):
     def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
         return Attempt(Code(files=modality_of(input.blueprint).preparation_files()))
 
-    def is_settled(self, input: PreprocessingInput) -> bool:
-        """A table so wide that no answer could hold the file."""
-        files = modality_of(input.blueprint).preparation_files()
-        return any(briefs.is_too_long(file.text) for file in files if file.path == WRITTEN)
+    def is_settled(self, input: PreprocessingInput, context: Context) -> bool:
+        """A table so wide that no answer could hold the file, or a file that was written wrongly twice."""
+        own = {file.path: file.text for file in modality_of(input.blueprint).preparation_files()}
+        return len(context.attempts) >= briefs.CHANCES or briefs.is_too_long(own[WRITTEN])
 
     def brief(self, input: PreprocessingInput, context: Context) -> tuple[Section, ...]:
         modality = modality_of(input.blueprint)
