@@ -12,6 +12,7 @@ pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 import palmette
 from palmette.automl.arguments import arguments_of
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
+from palmette.cli.summary import summary_of
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
 from palmette.errors import UserError
 
@@ -71,6 +72,7 @@ def test_what_is_not_asked_for_a_model_is_declined_with_an_example(
     result = palmette.automl("Write me a poem about houses", data=houses)
     assert result.status == "stopped" and "request-irrelevant" in result.reason
     assert "A request that works" in result.reason
+    assert summary_of(result)["reason"] == result.reason
 
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda path: path.stem)

@@ -28,7 +28,7 @@ def _facts(result: RunResult) -> dict[str, Any]:
         "leaderboard": comparison["leaderboard"] if comparison else [],
         "measured": comparison["measured"] if comparison else "",
         "better_than_baseline": comparison["better"] if comparison else None,
-        "reason": comparison["reason"] if comparison else "",
+        "selection": comparison["reason"] if comparison else "",
     }
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from palmette.automl.artefacts import Judged, Score, Status
+from palmette.automl.planning.algorithms import meant
 from palmette.automl.requirements import AlgorithmWish, Constraint, Requirements
 
+ENSEMBLE = "ensemble"
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
@@ -79,12 +81,17 @@ def _of_score(constraint: Constraint, measured: Measured) -> Judged:
 
 
 def _of_algorithms(wishes: Sequence[AlgorithmWish], measured: Measured) -> Iterator[Judged]:
+    """Whether the members are of those that were asked for, which may be families; `ensemble` is about their number."""
     used = ", ".join(dict.fromkeys(measured.algorithms))
-    wanted = {one.name for one in wishes if one.mood == "must"}
-    unwanted = {one.name for one in wishes if one.mood == "not"}
-    if wanted:
-        ok = set(measured.algorithms) <= wanted
-        yield Judged(wish=f"only {' or '.join(sorted(wanted))}", measured=used, status="pass" if ok else "fail")
-    if unwanted:
-        ok = not set(measured.algorithms) & unwanted
-        yield Judged(wish=f"no {' or '.join(sorted(unwanted))}", measured=used, status="pass" if ok else "fail")
+    for mood, words in (("must", "only"), ("not", "no")):
+        names = sorted(one.name for one in wishes if one.mood == mood and one.name != ENSEMBLE)
+        if names:
+            members, family = set(measured.algorithms), {algorithm for name in names for algorithm in meant(name)}
+            ok = members <= family if mood == "must" else not members & family
+            yield Judged(wish=f"{words} {' or '.join(names)}", measured=used, status="pass" if ok else "fail")
+    for one in wishes:
+        if one.name == ENSEMBLE:
+            several, count = one.mood == "must", len(measured.algorithms)
+            wish = "several models together" if several else "a single model"
+            told = f"{count} model{'s' * (count != 1)}"
+            yield Judged(wish=wish, measured=told, status="pass" if (count > 1) == several else "fail")
