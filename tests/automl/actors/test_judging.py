@@ -14,7 +14,7 @@ from palmette.automl.requirements import Requirements
     ("must xgboost, must lightgbm", "xgboost lightgbm", "only lightgbm or xgboost: pass"),
     ("not neural_network", "mlp lightgbm", "no neural_network: fail"),
     ("not neural_network", "lightgbm", "no neural_network: pass"),
-    ("must tree_ensemble, not gradient_boosting", "extra_trees", "only tree_ensemble: pass; no gradient_boosting: pass"),
+    ("must tree_ensemble, not boosting", "extra_trees", "only tree_ensemble: pass; no boosting: pass"),
     ("must ensemble", "lightgbm linear", "several models together: pass"),
     ("must ensemble", "lightgbm", "several models together: fail"),
     ("not ensemble, must lightgbm", "lightgbm", "only lightgbm: pass; a single model: pass"),
