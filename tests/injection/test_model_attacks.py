@@ -28,8 +28,9 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import Assembly
+from palmette.automl.reach import OWN, Reach, objections
 from palmette.documents import Model
-from palmette.engine import PastAttempt, Violation
+from palmette.engine import PastAttempt, TextFile, Violation
 from palmette.llm.visible import visible
 from palmette.sandbox import python_command
 
@@ -125,6 +126,63 @@ def test_every_text_is_shown_in_quotations_only(small: SmallModel) -> None:
             assert visible(attack.text) not in system.text + own
             shown |= {attack.name} if attack.text in user.text.replace('\\"', '"') else set()
     assert {attack.name for attack in ATTACKS if attack.planted in ("column", "trace")} <= shown
+
+
+HONEST = """
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+from sklearn.experimental import enable_iterative_imputer
+from sklearn.ensemble import HistGradientBoostingClassifier
+import lightgbm as lgb; x = lgb.train({}, data, callbacks=[lgb.early_stopping(9)])
+from models.encoding import Matrix
+WHOLE = re.compile("[0-9]+")
+import re; WHOLE = re.compile("[0-9]+")
+network.eval()
+network.load_state_dict(best)
+import numpy as np; random = np.random.default_rng(0)
+import pandas as pd; rows = pd.read_csv(path, dtype=str)
+rows = rows.rename(columns={"a": "b"})
+import warnings; warnings.simplefilter("ignore")
+from joblib import Parallel, delayed
+x = f"{name}__words"
+"""
+
+
+@pytest.mark.parametrize("text", HONEST.strip().splitlines())
+def test_what_honest_models_do_is_permitted(text: str) -> None:
+    assert list(Reach(OWN).reached(text)) == []
+
+
+OUTSIDE = """
+import os
+import pickle
+from sklearn.datasets import fetch_openml
+import torch; torch.load("x.pt")
+import numpy as np; np.save("x", y)
+import pandas as pd; pd.read_pickle(path)
+import pandas as pd; pd.io.common.os.system("id")
+from joblib import load
+import optuna; optuna.storages.RDBStorage(x)
+import optuna; optuna.create_study(storage=x)
+rows.eval("a + b")
+rows.query("a > 1")
+booster.save_model(path)
+lgb.Booster(model_file=path)
+rows.to_csv(path)
+getattr(rows, name)
+open("x", "w")
+"""
+
+
+@pytest.mark.parametrize("text", OUTSIDE.strip().splitlines())
+def test_what_reaches_outside_is_refused(text: str) -> None:
+    assert list(Reach(OWN).reached(text))
+
+
+def test_only_preparation_reads() -> None:
+    reads = "import pandas as pd\nROWS = pd.read_csv(path)\n"
+    assert objections([TextFile(path=PREPARATION, text=reads)]) == []
+    assert [one.code for one in objections([TextFile(path="models/a.py", text=reads)])] == ["reaches-outside"]
 
 
 def test_no_key_reaches_the_programs_of_a_project(small: SmallModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,10 +28,13 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import Code, TrackCode
+from palmette.automl.environment import topology_file
 from palmette.automl.modalities.tabular import write_project
 from palmette.automl.reach import objections
-from palmette.engine import TERMINATE, Attempt, PastAttempt, TextFile, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, PastAttempt, TextFile, Verdict, Violation, load_topology
+from palmette.errors import UserError
 from palmette.llm import Agent
+from palmette.llm.opening import ModelChoice, check_roles
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 SHOWN = 3
@@ -354,6 +357,13 @@ def test_preparation_that_fails_later_is_told_apart(guided: SmallModel, tracks: 
     assert second[1] and set(codes(second[1])) == {"reaches-outside"}
     assert (attempt.reason, attempt.violations[0].subject) == ("It is the table.", "preprocess.py")
     assert len(guided.sandbox.started) == before and "preprocess.py" in provider.prompts[1].messages[1].text
+
+
+def test_whom_an_actor_asks_may_have_a_model_of_its_own() -> None:
+    topology = load_topology(topology_file("iml")).value
+    check_roles(ModelChoice(models={"error_analyser": "a:b", "debugger": "a:b"}), topology)
+    with pytest.raises(UserError, match="'debuger'.*'debugger'"):
+        check_roles(ModelChoice(models={"debuger": "a:b"}), topology)
 
 
 # prompts
