@@ -362,7 +362,7 @@ def test_preparation_that_fails_later_is_told_apart(guided: SmallModel, tracks: 
 def test_whom_an_actor_asks_may_have_a_model_of_its_own() -> None:
     topology = load_topology(topology_file("iml")).value
     check_roles(ModelChoice(models={"error_analyser": "a:b", "debugger": "a:b"}), topology)
-    with pytest.raises(UserError, match="'debuger'.*'debugger'"):
+    with pytest.raises(UserError, match=r"'debuger'.*'debugger'"):
         check_roles(ModelChoice(models={"debuger": "a:b"}), topology)
 
 
