@@ -16,7 +16,10 @@ from palmette.cli.summary import summary_of
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
 from palmette.errors import UserError
 
-WISH = "Predict whether a house is expensive. Accuracy of at least 0.6, model up to 50 MB. Do not use the column street"
+WISH = (
+    "Predict whether a house is expensive. Accuracy of at least 0.6, recall of at least 0.01, model up to 50 MB. "
+    "Do not use the column street"
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +48,8 @@ def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> No
         path.name for path in folder.iterdir()
     }
     assert assessment["rows"] == run.value("profile")["holdout"]["rows"] == 32
-    assert {one["wish"]: one["status"] for one in assessment["judged"]}["model size <= 5e+07"] == "pass"
+    judged = {one["wish"]: one["status"] for one in assessment["judged"]}
+    assert judged["model size <= 5e+07"] == judged["recall >= 0.01"] == "pass"
     contract = json.loads((folder / "contract.json").read_text("utf-8"))
     assert "street" not in {column["name"] for column in contract["rows"]}
     assert all("palmette" not in path.read_text("utf-8") for path in folder.rglob("*.py"))
@@ -54,7 +58,7 @@ def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> No
 def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:
     file = run.path("requirements") / "value.json"
     told = json.loads(file.read_text("utf-8"))
-    (constraint,) = [one for one in told["problem"]["constraints"] if one["quantity"] == "score"]
+    (constraint,) = [one for one in told["problem"]["constraints"] if one["metric"] == "accuracy"]
     constraint |= {"value": 0.999999, "words": ""}
     file.write_text(json.dumps(told), "utf-8")
     again = resume_run(run.folder)

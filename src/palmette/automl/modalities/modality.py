@@ -107,8 +107,10 @@ class Modality(Protocol):
             KeyError, ValueError: it is not of these rows, or has no value that can be.
         """
 
-    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        """What predictions of the hold-out are worth, the metric of the run first."""
+    def scores(
+        self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
+        """What predictions of the hold-out are worth, the metric of the run first; `also` are metrics of constraints."""
 
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
         """What a report shows of predictions of the hold-out, of the candidates, and of the best of them by name."""

@@ -54,7 +54,8 @@ class ImplementationVerifier(BaseActor):
         material = Material.of(input.dataset, input.profile)
         project = Project(self.store.folder(input.assembly.store), self.sandbox)
         context.progress(f"{len(material.holdout)} rows that no training saw")
-        asking = Asking(project, material, input.blueprint, input.comparison, context.workspace)
+        metrics = [one.metric for one in input.requirements.problem.constraints if one.metric]
+        asking = Asking(project, material, input.blueprint, input.comparison, context.workspace, metrics)
         told = asking.told() if len(material.holdout) else Told((_out_of_fold(input),))
         if isinstance(told, ExecutionResult):
             return Attempt(None, violations=(_failed(told),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,10 +39,17 @@ class Asking:
     """A trained project, asked about the hold-out; the target never goes along."""
 
     def __init__(
-        self, project: Project, material: Material, blueprint: Blueprint, comparison: Comparison, scratch: Path
+        self,
+        project: Project,
+        material: Material,
+        blueprint: Blueprint,
+        comparison: Comparison,
+        scratch: Path,
+        metrics: Sequence[str] = (),
     ) -> None:
+        """`metrics` are those of constraints."""
         self.project, self.material, self.blueprint, self.scratch = project, material, blueprint, scratch
-        self.comparison = comparison
+        self.comparison, self.metrics = comparison, metrics
 
     def told(self) -> Told | ExecutionResult:
         """Scores beside those of the best baseline, and what each column is worth; how it ended where it fails."""
@@ -54,7 +62,8 @@ class Asking:
                 return made
             baseline = base.result()
         modality = modality_of(self.blueprint)
-        scores = modality.scores(self.material, made, None if isinstance(baseline, ExecutionResult) else baseline)
+        other = None if isinstance(baseline, ExecutionResult) else baseline
+        scores = modality.scores(self.material, made, other, self.metrics)
         said = (self.scratch / "model" / SAID).read_text(encoding="utf-8")
         return Told(tuple(scores), worths.result(), curve.result(), TextFile(path="answers.csv", text=said))
 

@@ -70,7 +70,7 @@ def _of_score(constraint: Constraint, measured: Measured) -> Judged:
     holds = COMPARISONS[constraint.comparison]
     score = measured.scores.get(constraint.metric) if constraint.metric else next(iter(measured.scores.values()), None)
     if score is None:
-        said = f"not measured: {constraint.metric} does not suit this task"
+        said = f"not measured: {constraint.metric} cannot be computed on these rows"
         return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
     words = f"{score.metric} {score.value:.4f} (95 % interval {score.low:.4f} to {score.high:.4f})"
     best = score.high if constraint.comparison in (">", ">=") else score.low

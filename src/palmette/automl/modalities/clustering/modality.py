@@ -76,11 +76,13 @@ print(len(features))
         return material.sample(most, self.blueprint.seed)
 
     def folds(self, material: Material) -> NDArray[np.int64]:
-        """Two halves, by the values of the rows: equal rows are on the same side, in whatever order they come."""
+        """Two halves, by the values of the rows: the same in whatever order they come; equal rows are dealt out."""
+        import pandas as pd
+
         from palmette.automl.data.cut import row_hashes
 
-        hashes = row_hashes(material.train[[one.name for one in self.blueprint.columns]])
-        place = np.unique(hashes, return_inverse=True)[1]
+        hashes = pd.Series(row_hashes(material.train[[one.name for one in self.blueprint.columns]]))
+        place = hashes.rank(method="dense").astype(int) + hashes.groupby(hashes).cumcount()
         return np.asarray(place % HALVES, dtype=np.int64)
 
     def write_rows(self, rows: pd.DataFrame, path: Path) -> None:
@@ -110,8 +112,10 @@ print(len(features))
             raise ValueError("a cluster has no whole number from 0 on")
         return Predictions(clusters.astype(np.int64))
 
-    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        """The agreement with the labels first, where there are any."""
+    def scores(
+        self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
+        """The agreement with the labels first, where there are any; all metrics of clusters, whatever is asked for."""
         found = self._external(material.holdout, made, baseline) if self.blueprint.labels else []
         return [*found, *self._internal(material, made, baseline)]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import Score, Track
 from palmette.automl.goal import folds_wanted
 from palmette.automl.material import Material
-from palmette.automl.measure import Predictions, interval, metric_of, score
+from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular import writer
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
@@ -138,9 +138,12 @@ print(len(features))
             raise ValueError("a prediction is not a finite number")
         return Predictions(values)
 
-    def scores(self, material: Material, made: Predictions, baseline: Predictions | None) -> list[Score]:
+    def scores(
+        self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
         blueprint, truth, found = self.blueprint, self.truth(material.holdout), []
-        for name in dict.fromkeys((blueprint.metric, *SIDE[blueprint.task])):
+        asked = [name for name in also if METRICS[name].task == blueprint.task]
+        for name in dict.fromkeys((blueprint.metric, *asked, *SIDE[blueprint.task])):
             metric = metric_of(name, blueprint.task)
             try:
                 value = score(metric, truth, made, blueprint.positive)
