@@ -124,6 +124,9 @@ def test_a_blueprint_has_what_distances_can_be_told_of(loaded: Loaded) -> None:
     assert blueprint.tried == tuple(range(2, 11)) and drawn(loaded, 4).tried == (4,)
     with pytest.raises(UserError, match="100 clusters are asked for, of 150 rows"):
         drawn(loaded, 100)
+    one_row = loaded.table.iloc[[0] * 20]
+    with pytest.raises(UserError, match="Clusters are asked for, of 20 rows to learn from, 1 of them different"):
+        draft([one for one in loaded.dataset.columns if one.name == "Age"], one_row)
     with pytest.raises(UserError, match="No column is left to find clusters by: 'remark' is free words"):
         draft([one for one in loaded.dataset.columns if one.name == "remark"], loaded.table)
 
@@ -211,6 +214,15 @@ def test_silhouettes_are_those_of_the_formula(points: list[tuple[int, int, int]]
         assert not made.any()
     order = np.random.default_rng(0).permutation(len(table))
     np.testing.assert_allclose(silhouettes(distances[np.ix_(order, order)], 7 - clusters[order]), made[order])
+
+
+def test_equal_rows_are_dealt_to_both_halves_in_whatever_order(loaded: Loaded) -> None:
+    modality, rows = modality_of(drawn(loaded)), loaded.table.iloc[[0, 1] * 10 + [2, 3, 4]]
+    halves = modality.folds(Material(rows.reset_index(drop=True), rows, None))
+    for first in (0, 1):
+        assert sorted(halves[first:20:2]) == [0] * 5 + [1] * 5
+    backwards = modality.folds(Material(rows.iloc[::-1].reset_index(drop=True), rows, None))
+    assert list(backwards[:3][::-1]) == list(halves[20:])
 
 
 def test_halves_agree_where_both_models_divide_alike() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from palmette.automl.artefacts import Track
+from palmette.automl.modalities.clustering import ALGORITHMS as CLUSTERING
 from palmette.automl.modalities.tabular import TRACKS, installed
 from palmette.automl.modalities.tabular.algorithms import BOOSTING
 from palmette.automl.modalities.tabular.starts import NEIGHBOURS
@@ -15,7 +16,6 @@ READABLE = frozenset({"linear", "kmeans"})
 """Those whose model a person can read."""
 OF_PAIRS = frozenset({"knn", "agglomerative", "spectral"})
 """Those that take the distances of all pairs of rows."""
-CLUSTERING = ("kmeans", "gmm", "agglomerative", "spectral", "hdbscan")
 MEANT: Mapping[str, frozenset[str]] = {
     "gradient_boosting": frozenset(BOOSTING),
     "tree_ensemble": TREES,

@@ -74,8 +74,9 @@ _SAYS: tuple[tuple[int, str], ...] = (
     ),
     (
         0,
-        rf"\b(?:against|compared? (?:with|to))\s+(?:the\s+)?(?:{_QUOTED}|"
-        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|must|should|has|needs|$)))",
+        rf"\b(?:against|compared?(?: (?:them|it|(?:the )?(?:groups|clusters|segments|results?)))? (?:with|to))\s+"
+        rf"(?:the\s+)?(?:(?:column|labels?(?: in| of)?)\s+)?(?:{_QUOTED}|"
+        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|by|must|should|has|needs|$)))",
     ),
     (0, rf"\b(?:target|label|column|variable)\s+(?:{_COLUMN}\s+)?{_QUOTED}"),
     (0, rf"{_QUOTED}\s+(?:target|label|column|variable|field)\b"),

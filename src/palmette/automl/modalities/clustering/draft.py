@@ -42,8 +42,10 @@ def draft(
         reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in (*dropped, *texts)) or "there is none"
         message = f"No column is left to find clusters by: {reasons}."
         raise UserError(message, "Add columns of numbers or of a few names.", code="no-columns")
-    if clusters is not None and not 2 <= clusters <= len(rows) // 2:
-        message = f"{clusters} clusters are asked for, of {len(rows)} rows to learn from."
+    different = len(rows[[column.name for column in kept]].drop_duplicates())
+    if not 2 <= (clusters or 2) <= min(different, len(rows) // 2):
+        asked = f"{clusters} clusters" if clusters else "Clusters"
+        message = f"{asked} are asked for, of {len(rows)} rows to learn from, {different} of them different."
         raise UserError(message, "Ask for 2 or more, of 2 rows or more each.", code="clusters-impossible")
     return Blueprint(
         title="clusters",
