@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint bench-checks bench-engine bench-features doctor clean
+.PHONY: help demo demo-model test lint bench-automl bench-checks bench-dirty bench-engine bench-features doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -15,8 +15,8 @@ demo: .venv/.spark ## From a specification to a verified pull request, on the ex
 demo-model: .venv/.automl ## From a sentence and a file to a verified model behind an endpoint
 	@scripts/demo_model.sh
 
-test: .venv/.dev ## All tests
-	@$(BIN)/pytest
+test: .venv/.dev ## All tests, on up to four processors; a file stays on one
+	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
 
 lint: .venv/.dev ## Rules, types, import directions and sizes
 	@$(BIN)/ruff check .
@@ -27,12 +27,19 @@ lint: .venv/.dev ## Rules, types, import directions and sizes
 bench-checks: .venv/.dev ## Seeded bugs: how many the checks catch
 	@$(BIN)/python -m palmette.bench.checks
 
+bench-dirty: .venv/.automl ## 70 kinds of dirty data through the AutoML environment
+	@$(BIN)/python -m palmette.bench.dirty
+
 bench-engine: .venv/.dev ## Overhead of the engine per step
 	@$(BIN)/python -m palmette.bench.engine
 
 bench-features: .venv/.dev ## A whole feature view on warm Spark, in seconds
 	@$(BIN)/python examples/offers/prepare.py
 	@$(BIN)/python -m palmette.bench.features build/offers/runs/user_offer_redemptions.yaml
+
+bench-automl: .venv/.automl ## Beside other AutoML systems: HARNESS="command of a comparison"
+	@test -n "$(HARNESS)" || { echo 'make bench-automl HARNESS="python compare.py ..."; docs/results/automl-peers.md says what it is given'; exit 2; }
+	@$(HARNESS) --extra palmette="$(abspath $(BIN))/python -m palmette.bench.external"
 
 doctor: .venv/.spark ## What is installed, what is missing, how to get it
 	@$(BIN)/palmette doctor --spark
