@@ -59,7 +59,7 @@ def measure(service: Service, asked: Asked) -> Measured:
         "bad requests": bench.bad_requests,
         "OpenAPI": bench.described,
     }
-    if importlib.util.find_spec("gradio"):
+    if is_installed("gradio"):
         checks["page"] = bench.page
     done = [_measured(name, check, service) for name, check in checks.items()]
     skipped = [] if "page" in checks else [Measurement(name="page", status="skipped", detail="gradio is not installed")]
@@ -143,6 +143,12 @@ class _Bench:
         return "the page for people is there"
 
 
+def is_installed(package: str) -> bool:
+    """Whether a package is there; a folder of that name in the current one is none."""
+    spec = importlib.util.find_spec(package)
+    return spec is not None and spec.origin is not None
+
+
 def _ok(reply: Reply) -> Any:
     if reply.status != http.HTTPStatus.OK:
         raise _Wrong("endpoint-unhealthy", f"A good request got {reply.status}.", reply.text)
@@ -166,7 +172,7 @@ def _quantile(ordered: list[float], share: float) -> float:
 
 def of_tests(sandbox: Sandbox, folder: Path, record: Path) -> tuple[Measurement, Violation | None]:
     """The project's own tests, run in its own folder; `record` is where the runner writes what came of each."""
-    if not importlib.util.find_spec("pytest"):
+    if not is_installed("pytest"):
         return Measurement(name="own tests", status="skipped", detail="pytest is not installed"), None
     command = python_command("-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={record}")
     done = sandbox.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, limits=Limits(seconds=TEST_SECONDS))
