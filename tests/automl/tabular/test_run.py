@@ -86,6 +86,10 @@ whole = preprocess.features(rows)
 contract.check_features(whole)
 some = rows.sample(40, random_state=0)
 pd.testing.assert_frame_equal(preprocess.features(some), whole.loc[some.index])
+exact = ["0.038075906433423026", "0.05068011873981862", "1e22", "7", "-inf"]
+said = {name: [rows[name].dropna().iloc[0]] * len(exact) for name in contract.COLUMNS}
+typed = preprocess.typed(pd.DataFrame(said | {"Age (years)": exact}, dtype=object))
+assert typed["Age (years)"].tolist() == [float(text) for text in exact]
 assert not [name for name in sys.modules if name.startswith("palmette")]
 
 raw = pd.read_csv("train.csv", dtype=str, keep_default_na=False).head()

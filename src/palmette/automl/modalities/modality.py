@@ -110,7 +110,7 @@ class Modality(Protocol):
     def scores(
         self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
-        """What predictions of the hold-out are worth, the metric of the run first; `also` are metrics of constraints."""
+        """What predictions of the hold-out are worth, the metric of the run first; `also` are those of constraints."""
 
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
         """What a report shows of predictions of the hold-out, of the candidates, and of the best of them by name."""
