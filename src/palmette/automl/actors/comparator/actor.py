@@ -141,42 +141,36 @@ def _leaderboard(known: list[_Known], judge: Scorer, chosen: Selection, outputs:
     members = {member.name for member in chosen.members}
     alone = len(members) == 1
     lines = [
-        _standing(
-            judge, one.candidate.name, one.track, one.candidate.trial.algorithm, one.candidate.outputs,
-            judge.class_weights(one.candidate.outputs), dummy, one.candidate.trial.seconds,
-        ).model_copy(update={"chosen": alone and one.candidate.name in members})
+        Standing(
+            name=one.candidate.name,
+            track=one.track,
+            algorithm=one.candidate.trial.algorithm,
+            seconds=one.candidate.trial.seconds,
+            chosen=alone and one.candidate.name in members,
+            **_figures(judge, one.candidate.outputs, judge.class_weights(one.candidate.outputs), dummy),
+        )
         for one in shown
-    ]  # fmt: skip
+    ]
     if not alone:
-        seconds = sum(one.candidate.trial.seconds for one in known if one.candidate.name in members)
-        algorithms = ", ".join(dict.fromkeys(member.algorithm for member in chosen.members))
-        whole = _standing(judge, "ensemble", "ensemble", algorithms, outputs, chosen.class_weights, dummy, seconds)
-        lines.insert(0, whole.model_copy(update={"chosen": True}))
+        whole = Standing(
+            name="ensemble",
+            track="ensemble",
+            algorithm=", ".join(dict.fromkeys(member.algorithm for member in chosen.members)),
+            seconds=sum(one.candidate.trial.seconds for one in known if one.candidate.name in members),
+            chosen=True,
+            **_figures(judge, outputs, chosen.class_weights, dummy),
+        )
+        lines.insert(0, whole)
     return tuple(lines)
 
 
-def _standing(  # noqa: PLR0913 - a line has so many columns
-    judge: Scorer,
-    name: str,
-    track: str,
-    algorithm: str,
-    outputs: Floats,
-    weights: tuple[float, ...] | None,
-    dummy: float | None,
-    seconds: float,
-) -> Standing:
-    score = judge.score(outputs, weights)
-    range = judge.interval(outputs, weights)
-    return Standing(
-        name=name,
-        track=track,
-        algorithm=algorithm,
-        score=score,
-        low=range.low,
-        high=range.high,
-        skill=0.0 if dummy is None else skill(judge.metric, score, dummy),
-        seconds=seconds,
-    )
+def _figures(
+    judge: Scorer, outputs: Floats, weights: tuple[float, ...] | None, dummy: float | None
+) -> dict[str, float]:
+    """Score, interval and skill, by their names on the leaderboard."""
+    score, range = judge.score(outputs, weights), judge.interval(outputs, weights)
+    gained = 0.0 if dummy is None else skill(judge.metric, score, dummy)
+    return {"score": score, "low": range.low, "high": range.high, "skill": gained}
 
 
 def _baseline(known: list[_Known], judge: Scorer) -> Candidate | None:
@@ -190,9 +184,8 @@ def _alone(candidate: Candidate, judge: Scorer) -> Selection:
     weights = judge.class_weights(candidate.outputs)
     score = judge.score(candidate.outputs, weights)
     trial = candidate.trial
-    member = Member(
-        name=trial.name, algorithm=trial.algorithm, settings=trial.settings, rounds=trial.rounds, weight=1.0
-    )
+    kept = trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"})
+    member = Member(**kept, weight=1.0)
     return Selection(
         metric=judge.metric.name,
         score=score,
