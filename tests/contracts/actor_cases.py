@@ -27,6 +27,7 @@ from palmette.automl.actors.implementation_verifier.actor import ImplementationV
 from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
+from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
@@ -171,6 +172,7 @@ CASES = [
     of_model(PreprocessingCoder, "contract-unfulfilled", "preprocess.py"),
     of_model(ModelingCoder, "contract-misused", "models/traditional.py"),
     of_model(Assembler, "model-missing", "lightgbm", repeats=False),
+    of_model(PipelineCoder, "contract-misused", "models/traditional.py", repeats=False),
     of_model(Comparator, "score-differs", "accuracy"),
     of_model(ImplementationVerifier, repeats=False),
     ActorCase("automl.deployer", lambda _: small_delivery().quick_deployer(), lambda _: small_delivery().input),

@@ -91,13 +91,14 @@ class SmallModel:
 
     def input(self, actor: Any) -> Any:
         """The input of an actor, with what those before it make."""
-        for step in STEPS[: STEPS.index(actor)]:
-            if step.produces not in self.known:  # type: ignore[attr-defined]
+        before = STEPS[: STEPS.index(actor)] if actor in STEPS else STEPS
+        for step in before:
+            if step.produces not in self.known:
                 made = self.make(step).run(self._given(step), self.context()).output
                 made = getattr(made, "root", made)
-                self.known[step.produces] = (made,) if step is ModelingCoder else made  # type: ignore[attr-defined]
+                self.known[step.produces] = (made,) if step is ModelingCoder else made
         return self._given(actor)
 
     def _given(self, actor: Any) -> Any:
-        known = {**self.known, "track": self.tracks[0]}
+        known = {**self.known, "track": self.tracks[0], "tracks": tuple(self.tracks)}
         return actor.Input(**{name: known[name] for name in actor.Input.model_fields if name in known})

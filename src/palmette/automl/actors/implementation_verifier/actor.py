@@ -93,9 +93,8 @@ class ImplementationVerifier(BaseActor):
             )
             for one in output.scores[:1]
         ]
-        marks = {"pass": "passed", "partly": "warning", "fail": "warning"}
         measured += [
-            Measurement(name=one.wish, status=marks[one.status], detail=one.measured)  # type: ignore[arg-type]
+            Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
             for one in output.judged
         ]
         missed = [one for one in output.judged if one.status == "fail" and _revisable(one)]

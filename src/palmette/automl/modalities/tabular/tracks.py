@@ -29,6 +29,8 @@ class Family(NamedTuple):
     """Paths in the project, each with the algorithms that need it."""
 
 
+TABPFN: tuple[Algorithm, ...] = ("tabpfn",)
+AUTOGLUON: tuple[Algorithm, ...] = ("autogluon",)
 TRACKS: Mapping[Track, Family] = {
     "traditional": Family(
         ALGORITHMS,
@@ -42,8 +44,8 @@ TRACKS: Mapping[Track, Family] = {
         tuple(NETWORKS),
         {"models/neural.py": NETWORKS, "models/networks.py": NETWORKS, "models/layers.py": NETWORKS},
     ),
-    "pretrained": Family(("tabpfn",), {"models/pretrained.py": ("tabpfn",)}),
-    "autogluon": Family(("autogluon",), {"models/autogluon.py": ("autogluon",)}),
+    "pretrained": Family(TABPFN, {"models/pretrained.py": TABPFN}),
+    "autogluon": Family(AUTOGLUON, {"models/autogluon.py": AUTOGLUON}),
 }
 
 
