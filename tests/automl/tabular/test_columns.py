@@ -18,7 +18,9 @@ from palmette.automl.modalities.tabular.columns import in_file  # noqa: E402 - a
 def test_repeated_and_missing_names_are_found_in_the_file_that_pandas_reads(tmp_path: Path, header: str) -> None:
     path = tmp_path / "houses.csv"
     path.write_text(header + "\n" + "".join(f"{n},{n % 5}.5,{n % 3}\n" for n in range(20)), "utf-8")
-    columns = load([path]).dataset.columns
+    dataset = load([path]).dataset
+    columns = dataset.columns
+    assert not dataset.key, "without a sample submission there is no column that says which row an answer is for"
     found = {name: own for own, name in in_file(columns).items()}
     rows = pd.read_csv(path, skipinitialspace=True).rename(columns=found)
     assert list(rows) == [column.name for column in columns]

@@ -167,7 +167,7 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
         test_rows=len(test),
         predict_rows=len(predict),
         targets=tuple(renaming.get(name, name) for name in (*roles.targets, *hub_targets)),
-        key=renaming.get(roles.key, roles.key),
+        key=renaming.get(roles.key, roles.key) if roles.key else "",
         repairs=tuple(repairs),
     )
     return Loaded(
