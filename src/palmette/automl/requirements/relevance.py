@@ -17,6 +17,7 @@ _MODELLING = re.compile(
     r"estimat\w+|detect\w*|recogni[sz]\w*|machine learning|deep learning|neural|automl|"
     r"train(?:ed|ing)?|models?|identification|sentiment analysis|anomal\w+|segment\w*|"
     r"target (?:column|variable)|scoring|determin\w+|diagnos\w+|group\b.{3,60}\binto|"
+    r"group (?:these|the|my|our|all|similar) \w+|(?:kinds|types|sorts|groups) of \w+ (?:are there|exist|do)|are alike|"
     r"rank\b)",
     re.I,
 )

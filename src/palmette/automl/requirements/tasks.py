@@ -31,7 +31,11 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
         r"segments?|clusters?|topics?|types?|bins|buckets|families)|"
         r"\b(?:find|discover|identify) (?:\w+ ){0,3}(?:groups?|segments?|structure|"
         r"topics)\b|"
-        r"\b(?:similar|natural|homogen\w+) (?:groups?|customers|users|items)",
+        r"\b(?:similar|natural|homogen\w+) (?:groups?|customers|users|items)|"
+        r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group (?:these|the|my|our|all|similar) "
+        r"(?!rows|records|folds|columns|data\b)\w+|"
+        r"\b(?:what|which) (?:kinds|types|sorts|groups|segments) of \w+ (?:are there|do (?:we|i) have|exist)|"
+        r"\b(?:which|what) \w+ are (?:alike|similar)\b",
     ),
     (
         "classification",
