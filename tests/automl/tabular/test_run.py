@@ -58,7 +58,8 @@ def test_without_time_the_baselines_and_one_wanted_model_are_fitted_all_the_same
     project.run_all((*training("hurried"), "--seconds", "0.01"))
     found = project.found("hurried")
     finished = [one.trial.algorithm for one in found.candidates]
-    assert finished[:2] == ["dummy", "linear"] and finished[2] in project.blueprint.algorithms
+    assert len(finished) >= 3 and {"dummy", "linear"} < set(finished)
+    assert finished[1] in project.blueprint.algorithms, "what is wanted comes before a baseline that may take long"
 
 
 @pytest.mark.parametrize("task", TASKS)
