@@ -34,9 +34,11 @@ def answered(loaded: Loaded, said: Predictions, target: str, positive: str | Non
         return PREDICTIONS, own.assign(prediction=said.values)
     key = loaded.dataset.key
     places = _places(sample[key], rows[key], key) if key else np.arange(len(sample))
-    made = {str(name): sample[name] if name == key else _column(str(name), sample[name], said, positive) for name in sample}
-    taken = {name: values if name == key else pd.Series(values)[places].to_numpy() for name, values in made.items()}
-    return SUBMISSION, pd.DataFrame(taken)
+    made = {}
+    for name in map(str, sample):
+        answers = pd.Series(_column(name, sample[name], said, positive))
+        made[name] = sample[name] if name == key else answers[places].to_numpy()
+    return SUBMISSION, pd.DataFrame(made)
 
 
 def _places(wanted: pd.Series, had: pd.Series, key: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

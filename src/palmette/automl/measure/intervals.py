@@ -69,7 +69,7 @@ def _draws(size: int, seed: int, rounds: int) -> list[NDArray[np.intp]]:
 
 
 def _of(found: list[float], whole: float, size: int) -> Interval:
-    """The middle 95 %; of resamples smaller than the rows (m out of n) drawn in to `whole` by the root of their share."""
+    """The middle 95 %; of resamples smaller than the rows (m out of n), drawn in to `whole` by the root of m / n."""
     low, high = np.nanpercentile(found, [2.5, 97.5])
     share = np.sqrt(min(size, MOST) / size)
     return Interval(low=float(whole + share * (low - whole)), high=float(whole + share * (high - whole)))

@@ -52,7 +52,8 @@ def candidates(input: ModelPlannerInput) -> list[Expectation]:
 
 def proposal(input: ModelPlannerInput) -> Proposal:
     """The most promising candidates; at least one must be here."""
-    return Proposal(data=input.data_plan, candidates=tuple(candidates(input)[:MOST]), folds=folds_of(input.profile, input.requirements))
+    picked, folds = candidates(input)[:MOST], folds_of(input.profile, input.requirements)
+    return Proposal(data=input.data_plan, candidates=tuple(picked), folds=folds)
 
 
 def _reason(name: str, guess: Expected) -> str:
