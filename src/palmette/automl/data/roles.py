@@ -119,9 +119,10 @@ def _submission(tables: Sequence[Raw]) -> Raw | None:
             shared = [name for name in table.names if name in other.names]
             if other is table or len(other.frame) != len(table.frame) or not shared:
                 continue
-            narrow = len(table.names) < len(other.names) and len(shared) < len(table.names)
+            said = ANSWER_NAMED.search(table.name) is not None
+            narrow = (said or len(table.names) < len(other.names)) and len(shared) < len(table.names)
             wider = any(set(table.names) - set(shared) <= set(one.names) for one in tables if one not in (table, other))
-            if narrow and (wider or ANSWER_NAMED.search(table.name)) and _equal(table, other, shared[0]):
+            if narrow and (wider or said) and _equal(table, other, shared[0]):
                 return table
     return None
 
