@@ -97,13 +97,6 @@ def _must_drop(input: DataPlannerInput) -> Iterator[tuple[str, str]]:
 
 
 def _reason(name: str, action: Action, input: DataPlannerInput) -> str:
-    """Why a column is treated so, with what the profile found."""
-    found = {one.name: one for one in input.profile.columns}.get(name)
-    said = [WHY[action]]
-    if found is not None and action == "category":
-        said.append(f"{found.distinct} of them")
-    if found is not None and found.missing:
-        said.append(f"{found.missing:.1%} missing")
-    if found is not None and found.rank == 1:
-        said.append("the strongest by itself")
-    return "; ".join(said)
+    """Why a column is treated so; its figures are the profile's."""
+    strongest = any(one.name == name and one.rank == 1 for one in input.profile.columns)
+    return f"{WHY[action]}; the strongest by itself" if strongest else WHY[action]
