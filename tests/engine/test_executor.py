@@ -18,6 +18,7 @@ from palmette.engine import (
     Context,
     Decision,
     Node,
+    NoHuman,
     ScriptedHuman,
     Situation,
     Verdict,
@@ -27,7 +28,7 @@ from palmette.engine import (
     resume_run,
     run_topology,
 )
-from palmette.errors import MachineError, RunStopped
+from palmette.errors import MachineError, RunError, RunStopped
 
 
 def test_a_latent_upstream_fault_is_mended_where_it_is_and_nowhere_else(tmp_path: Path) -> None:
@@ -211,6 +212,20 @@ def test_policy_asks_before_an_actor_runs(tmp_path: Path, answers: list[str | No
     if status == "stopped":
         again = resume_run(tmp_path / "run", setup=chain(*toys, approve=("b",), human=ScriptedHuman(["Yes"])))
         assert again.status == "finished"
+
+
+@pytest.mark.parametrize("how", [{"human": ScriptedHuman(["yes"])}, {"agreed": ("b",)}, {"agreed": ("b_part",)}])
+def test_who_resumes_may_agree_to_what_nobody_was_there_to_agree_to(tmp_path: Path, how: dict[str, Any]) -> None:
+    toys = [Toy("a"), Toy("b", ["a"], strict=True)]
+    setup = chain(*toys, approve=("b",), human=NoHuman())
+    stopped = run_topology(setup, tmp_path / "run")
+    assert "resumes with --approve b" in stopped.reason and "artefacts/a_part" in stopped.reason
+    with pytest.raises(RunError, match=r"no approval of 'bb'\. Did you mean 'b'"):
+        resume_run(tmp_path / "run", setup=setup, agreed=("bb",))
+    assert resume_run(tmp_path / "run", setup=setup).status == "stopped", "who agrees to nothing has not agreed"
+    again = resume_run(tmp_path / "run", setup=setup, **how)
+    assert again.status == "finished" and [len(toy.runs) for toy in toys] == [1, 1]
+    assert resume_run(tmp_path / "run", setup=setup).status == "finished", "agreed once is agreed"
 
 
 def test_a_fan_out_runs_each_element_and_keeps_its_order(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
 from palmette.engine.events import RunEnded, RunOpened, RunResumed, RunStarted
 from palmette.engine.executor import Executor
+from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.ledger import Ledger
 from palmette.engine.recorder import Recorder
@@ -36,12 +38,15 @@ class Desk:
         environment: str = "",
         arguments: Mapping[str, JsonValue] | None = None,
         resumes: bool = False,
+        human: Human | None = None,
+        agreed: tuple[str, ...] = (),
     ) -> None:
+        """`human` is asked in place of the environment's; `agreed`: see `Setup`."""
         self.folder = folder.absolute()
         registered = (create("observer", name, {"folder": self.folder}) for name in names("observer"))
         self._observer = Observers(*([observer] if observer else []), *registered)
         self._opened = RunOpened(environment=environment, arguments=dict(arguments or {}), version=version("palmette"))
-        self._resumes = resumes
+        self._resumes, self._human, self._agreed = resumes, human, agreed
         self._guard = threading.Lock()
         self._ledger: Ledger | None = None
         """None until the folder is taken hold of."""
@@ -71,6 +76,8 @@ class Desk:
                 self._ledger.recorder.close()
 
     def _walk(self, setup: Setup) -> None:
+        setup = replace(setup, human=self._human or setup.human, agreed=self._agreed or setup.agreed)
+        setup.require_asked()
         ledger = self._hold(setup.budget)
         given = {name: ledger.store.put(value) for name, value in setup.given.items()}
         if ledger.recorder.state.header is None:

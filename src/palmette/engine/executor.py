@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from palmette.engine import events as e
@@ -115,9 +115,16 @@ class Executor:
         """Whether a person agreed, where the policy asks; False after an edit, which needs a new decision."""
         inputs = self._wiring.present(name, state.digests)
         key = self._wiring.key(name, inputs)
-        asked_for = {name, self._setup.actors[name].produces}.intersection(self._setup.approve)
-        if not asked_for or (name, key) in state.approved:
+        names = {name, self._setup.actors[name].produces}
+        if names.isdisjoint(self._setup.approve) or (name, key) in state.approved:
             return True
+        if names.isdisjoint(self._setup.agreed) and not self._agrees(name, inputs):
+            return False
+        self._recorder.record(e.Approved(actor=name, key=key))
+        return True
+
+    def _agrees(self, name: str, inputs: Iterable[str]) -> bool:
+        """Whether a person agrees when asked; False after an edit."""
         folders = ", ".join(f"artefacts/{artefact}" for artefact in inputs)
         question = f"May {name} run? Its inputs are in {folders}. (yes/no)"
         answer = self._recorder.ask(self._setup.human, question, "approval", name)
@@ -125,8 +132,8 @@ class Executor:
             return False
         if (answer or "").strip().casefold() not in {"y", "yes"}:
             said = f"the answer was {answer!r}" if answer else "nobody is there to ask"
-            raise RunStopped(f"{name} needs a person's approval, and {said}.", code="not-approved")
-        self._recorder.record(e.Approved(actor=name, key=key))
+            look = f"Look at {folders}; who agrees resumes with --approve {name}."
+            raise RunStopped(f"{name} needs a person's approval, and {said}. {look}", code="not-approved")
         return True
 
     def _unmet(self, state: RunState, fresh: frozenset[str]) -> str | None:

@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from palmette.engine.desk import Desk
+from palmette.engine.human import Human
 from palmette.engine.journal import NAME, is_running, read_journal, unwritable
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState, fold
@@ -71,17 +72,42 @@ def run_topology(
     return Desk(folder, observer).work(setup)
 
 
-def resume_run(folder: Path, observer: Observer | None = None, setup: Setup | None = None) -> RunResult:
+def resume_run(
+    folder: Path,
+    observer: Observer | None = None,
+    setup: Setup | None = None,
+    *,
+    human: Human | None = None,
+    agreed: tuple[str, ...] = (),
+) -> RunResult:
     """Goes on with a run where it was; exactly what depends on edited artefacts is redone.
 
     The setup is opened again from the journal's first event; one that was put together in code must be given.
+
+    Args:
+        folder: of the run.
+        observer: who watches.
+        setup: of a run that was put together in code.
+        human: who is asked from now on, instead of whom the environment names.
+        agreed: actors, or the artefacts that they produce, that a person agrees to and is not asked about.
+
+    Raises:
+        RunError: there is no such run, or it asks for no such approval.
     """
     opened = run_state(folder).opened
     if opened is None:
         raise RunError(
             f"The run in {str(folder.absolute())!r} was cut off before it began.", "Start it anew.", code="empty-run"
         )
-    desk = Desk(folder, observer, environment=opened.environment, arguments=opened.arguments, resumes=True)
+    desk = Desk(
+        folder,
+        observer,
+        environment=opened.environment,
+        arguments=opened.arguments,
+        resumes=True,
+        human=human,
+        agreed=agreed,
+    )
     return desk.work(setup)
 
 

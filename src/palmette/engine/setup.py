@@ -107,11 +107,23 @@ class Setup:
     budget: Budget = field(default_factory=Budget)
     approve: tuple[str, ...] = ()
     """Actors, or the artefacts that they produce, that a person must agree to before they run."""
+    agreed: tuple[str, ...] = ()
+    """Of these, those that a person has agreed to beforehand, and is not asked about."""
     seed: int = 0
     about: str = ""
     """What a person should know before the first step, e.g. who answers the agents' tasks, and the limits."""
     close: Callable[[], None] = lambda: None
     """Releases what the environment opened; called once, whatever happens."""
+
+    def require_asked(self) -> None:
+        """Raises `RunError` where somebody agreed to what nobody is asked about."""
+        asked = [name for name, actor in self.actors.items() if not {name, actor.produces}.isdisjoint(self.approve)]
+        known = [*asked, *(self.actors[name].produces for name in asked)]
+        for name in self.agreed:
+            if name not in known:
+                listed = f"It asks before: {', '.join(asked)}." if asked else "Resume it without --approve."
+                near = did_you_mean(name, known)
+                raise RunError(f"The run asks for no approval of {name!r}.{near}", listed, code="not-asked-for")
 
 
 def build_actors(
