@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 import palmette
 from palmette.automl.arguments import arguments_of
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
-from palmette.cli.summary import summary_of
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
 from palmette.errors import UserError
 
@@ -73,10 +73,10 @@ def test_what_is_not_asked_for_a_model_is_declined_with_an_example(
     houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
-    result = palmette.automl("Write me a poem about houses", data=houses)
-    assert result.status == "stopped" and "request-irrelevant" in result.reason
-    assert "A request that works" in result.reason
-    assert summary_of(result)["reason"] == result.reason
+    with pytest.raises(UserError) as caught:
+        palmette.automl("Write me a poem about houses", data=houses)
+    assert (caught.value.code, caught.value.exit_code) == ("request-irrelevant", 2)
+    assert re.fullmatch(r"The request asks for .+\. A request that works: .+\. \[request-irrelevant\]", str(caught.value))
 
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda path: path.stem)

@@ -16,6 +16,7 @@ from palmette.automl.actors.request_verifier.actor import RequestVerifier, Verif
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
 from palmette.automl.requirements import DataSummary, NamedColumn, Request, Requirements, Verification
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation
+from palmette.errors import UserError
 from palmette.llm import OFFLINE, Agent, Reply, read_answer
 from palmette.llm.prompt import load_prompt
 
@@ -68,15 +69,17 @@ def test_offline_a_request_is_declined_or_meets_both_criteria(case: Mapping[str,
     files = () if declined else tuple(case.get("files", ())) or (("data",) if "columns" not in case else ())
     asked = verifier(case["text"], case.get("columns"), files)
     actor = RequestVerifier()
-    attempt = actor.run(asked, context("request_verifier"))
-    if declined:
-        assert (attempt.output, attempt.fix, codes(attempt)) == (None, TERMINATE, [f"request-{declined}"])
-        assert "A request that works: " in attempt.violations[0].message
-        return
-    if attempt.output is None:  # what it names is not there: a person has to say what is meant
-        assert case["expect"]["question"] == "dataset.target_column" and codes(attempt) == ["request-no-target"]
+    try:
+        attempt = actor.run(asked, context("request_verifier"))
+    except UserError as error:
+        assert error.remedy.startswith("A request that works: ")
+        if declined:
+            assert error.code == f"request-{declined}"
+            return
+        # What it names is not there: a person has to say what is meant.
+        assert (case["expect"]["question"], error.code) == ("dataset.target_column", "request-no-target")
         attempt = actor.run(asked, context("request_verifier", ask=lambda _: case["expect"]["column"]))
-    assert actor.check(asked, attempt.output, context("request_verifier")).ok
+    assert not declined and actor.check(asked, attempt.output, context("request_verifier")).ok
     given = parser(case["text"], case.get("columns"), files, verification=attempt.output)
     made = RequirementParser().run(given, context("requirement_parser")).output
     verdict = RequirementParser().check(given, made, context("requirement_parser"))
@@ -86,15 +89,20 @@ def test_offline_a_request_is_declined_or_meets_both_criteria(case: Mapping[str,
 
 def test_an_upload_that_never_came_is_declined_and_a_hub_is_not() -> None:
     for case in load("paper"):
-        attempt = RequestVerifier().run(verifier(case["text"]), context("request_verifier"))
-        assert (attempt.output is not None) == ("hub" in case["expect"]), case["name"]
+        asked = verifier(case["text"])
+        if "hub" in case["expect"]:
+            assert RequestVerifier().run(asked, context("request_verifier")).output, case["name"]
+        else:
+            with pytest.raises(UserError) as caught:
+                RequestVerifier().run(asked, context("request_verifier"))
+            assert caught.value.code == "request-no-data", case["name"]
 
 
 def test_what_no_column_goes_by_is_not_replaced_by_another_unless_a_person_says_so() -> None:
     asked = verifier("Predict tomorrow's lottery numbers", "employees")
-    attempt = RequestVerifier().run(asked, context("request_verifier"))
-    assert codes(attempt) == ["request-no-target"]
-    assert "Predict the column 'Attrition'." in attempt.violations[0].message
+    with pytest.raises(UserError, match="Predict the column 'Attrition'") as caught:
+        RequestVerifier().run(asked, context("request_verifier"))
+    assert caught.value.code == "request-no-target"
     made = RequestVerifier().run(asked, context("request_verifier", ask=lambda _: "Department")).output
     assert (made.answer, made.by_person) == ("Department", True)
 
@@ -149,9 +157,12 @@ def test_words_in_a_request_are_no_orders() -> None:
 def test_what_a_model_says_of_a_request_is_held_to_it(
     text: str, table: str | None, answer: dict[str, Any], found: list[str]
 ) -> None:
-    attempt = said(RequestVerifier, verifier(text, table), answer)
-    assert (attempt.output, codes(attempt)) == (None, found)
-    assert (attempt.fix == TERMINATE) == found[0].startswith("request-")
+    try:
+        attempt = said(RequestVerifier, verifier(text, table), answer)
+    except UserError as error:
+        assert [error.code] == found
+        return
+    assert (attempt.output, codes(attempt)) == (None, found) and not found[0].startswith("request-")
 
 
 def test_a_model_may_know_a_language_that_the_rules_do_not_and_may_insist() -> None:
@@ -159,8 +170,9 @@ def test_a_model_may_know_a_language_that_the_rules_do_not_and_may_insist() -> N
     assert said(RequestVerifier, german, {"relevant": True, "adequate": True, "quotes": ["welche Kunden"]}).output
     past = PastAttempt(number=1, reason="", fix="", violations=(Violation(code="decline-contradicted", message="?"),))
     answer = {"relevant": False, "adequate": False, "reason": "It is a joke."}
-    attempt = said(RequestVerifier, verifier("Predict Churn", "churners"), answer, attempts=(past,))
-    assert (attempt.fix, codes(attempt)) == (TERMINATE, ["request-irrelevant"])
+    with pytest.raises(UserError, match="It is a joke") as caught:
+        said(RequestVerifier, verifier("Predict Churn", "churners"), answer, attempts=(past,))
+    assert caught.value.code == "request-irrelevant"
 
 
 def parsed(**changes: Any) -> dict[str, Any]:

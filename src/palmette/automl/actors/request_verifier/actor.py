@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from palmette.automl.actors.request_verifier.offline import FACTS, ask, read, told
+from palmette.automl.actors.request_verifier.offline import FACTS, ask, declined, read
 from palmette.automl.requirements import DataSummary, Question, Reading, Refusal, Request, Verification
 from palmette.automl.requirements.quoting import quoted, shown_columns
 from palmette.automl.requirements.relevance import EXAMPLE
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 
@@ -41,7 +41,10 @@ class VerificationAnswer(Answer):
 
 
 class RequestVerifier(Agent):
-    """Takes a request on or declines it with the reason; asks once where target or goal is open."""
+    """Takes a request on or declines it with the reason; asks once where target or goal is open.
+
+    A request that is declined ends the run: no other actor could do anything about it.
+    """
 
     name = "request_verifier"
     description = "Says whether the request is for a model and has enough to begin; asks once where it is ambiguous."
@@ -54,7 +57,7 @@ class RequestVerifier(Agent):
     def offline(self, input: VerifierInput, context: Context) -> Attempt[Verification]:
         reading = read(input.request, input.columns)
         if reading.refusal is not None:
-            return _declined(reading.refusal)
+            raise declined(reading.refusal)
         return _taken_on(reading, reading.question, context)
 
     def brief(self, input: VerifierInput, context: Context) -> tuple[Section, ...]:
@@ -67,7 +70,7 @@ class RequestVerifier(Agent):
     def read(self, answer: VerificationAnswer, input: VerifierInput, context: Context) -> Attempt[Verification]:
         reading = read(input.request, input.columns)
         if reading.refusal is not None and reading.refusal.code in FACTS:
-            return _declined(reading.refusal)
+            raise declined(reading.refusal)
         wrong = _misquoted(answer, input) + _odd_question(answer, input)
         contradicted = any(v.code == "decline-contradicted" for past in context.attempts for v in past.violations)
         declines = not (answer.relevant and answer.adequate)
@@ -79,14 +82,17 @@ class RequestVerifier(Agent):
         if declines:
             code: Literal["irrelevant", "no-data"] = "no-data" if answer.relevant else "irrelevant"
             reason = answer.reason or "The request is not one for a model that learns from data."
-            return _declined(Refusal(code=code, reason=reason, example=answer.example or EXAMPLE))
+            raise declined(Refusal(code=code, reason=reason, example=answer.example or EXAMPLE))
         question = Question(**answer.question.model_dump()) if answer.question else None
         return _taken_on(reading, question, context, answer)
 
     def check(self, input: VerifierInput, output: Verification, context: Context) -> Verdict:
         """There are data, a target that the request names is one of their columns, and the question was answered."""
         refusal = read(input.request, input.columns).refusal
-        wrong = [_violation(refusal)] if refusal is not None and refusal.code in FACTS else []
+        wrong = []
+        if refusal is not None and refusal.code in FACTS:
+            error = declined(refusal)
+            wrong = [Violation(code=error.code, message=str(error), subject="request")]
         question = output.question
         if question is not None and output.answer not in question.options:
             message = f"The answer {output.answer!r} is none of the options of the question."
@@ -120,7 +126,7 @@ def _taken_on(
         return Attempt(Verification(reason=reason), why, fix)
     answer, by_person = ask(question, context.ask)
     if question.blind and answer is None:
-        return _declined(_unanswered(question))
+        raise declined(_unanswered(question))
     made = Verification(reason=reason, question=question, answer=answer or question.default, by_person=by_person)
     return Attempt(made, why, fix)
 
@@ -129,14 +135,6 @@ def _unanswered(question: Question) -> Refusal:
     named = ", ".join(map(repr, question.options))
     reason = f"{question.text} Nobody answered, and nothing speaks for one of {named}."
     return Refusal(code="no-target", reason=reason, example=f"Predict the column {question.default!r}.")
-
-
-def _declined(refusal: Refusal) -> Attempt[Verification]:
-    return Attempt(None, refusal.reason, TERMINATE, (_violation(refusal),))
-
-
-def _violation(refusal: Refusal) -> Violation:
-    return Violation(code=f"request-{refusal.code}", message=told(refusal), subject="request")
 
 
 def _misquoted(answer: VerificationAnswer, input: VerifierInput) -> list[Violation]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from palmette.automl.requirements import DataSummary, Question, Reading, Refusal, Request, read_request
 from palmette.automl.requirements.relevance import missing_upload
+from palmette.errors import UserError
 
 FACTS = ("no-data", "no-target")
 """Refusals that no opinion overrules: what is not there cannot be worked on."""
@@ -34,6 +35,6 @@ def ask(question: Question, put: Callable[[str], str | None]) -> tuple[str | Non
     return question.default, False
 
 
-def told(refusal: Refusal) -> str:
-    """A refusal as a person reads it."""
-    return f"{refusal.reason} A request that works: {refusal.example}"
+def declined(refusal: Refusal) -> UserError:
+    """A refusal as whoever asked reads it."""
+    return UserError(refusal.reason, f"A request that works: {refusal.example}", code=f"request-{refusal.code}")
