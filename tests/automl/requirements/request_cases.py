@@ -1,4 +1,4 @@
-"""Requests with what a person reads in them, and a reading in the same short form."""
+"""Requests with what a person reads in them, and a understood in the same short form."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import yaml
 
-from palmette.automl.requirements import ColumnHint, Reading, Requirements, read_request
-from palmette.automl.requirements.model import Kind, Sequence, Split
+from palmette.automl.data import Kind
+from palmette.automl.requirements import ColumnHint, Requirements, Understanding, read_request
+from palmette.automl.requirements.model import Sequence, SplitWish
 
 CASES = Path(__file__).with_name("cases")
 ALWAYS = (
@@ -56,13 +57,13 @@ def hint(words: str) -> ColumnHint:
     return ColumnHint(kind=cast(Kind, match[1]), distinct=int(match[2]), examples=tuple(re.split(separator, match[3])))
 
 
-def read(case: Mapping[str, Any]) -> Reading:
+def read(case: Mapping[str, Any]) -> Understanding:
     return read_request(case["text"], tables().get(case.get("columns", "")), case.get("files", ()))
 
 
-def flat(reading: Reading) -> dict[str, Any]:
-    """A reading in the short form of the cases."""
-    made = reading.requirements
+def flat(understood: Understanding) -> dict[str, Any]:
+    """A understood in the short form of the cases."""
+    made = understood.requirements
     return {
         **_said(made),
         "algorithms": [
@@ -74,8 +75,8 @@ def flat(reading: Reading) -> dict[str, Any]:
         "devices": list(made.service.devices),
         "preferences": [one.name for one in made.knowledge.preferences],
         "expertise": made.user.expertise,
-        "question": reading.question.about if reading.question else None,
-        "declined": reading.refusal.code if reading.refusal else None,
+        "question": understood.question.about if understood.question else None,
+        "declined": understood.refusal.code if understood.refusal else None,
     }
 
 
@@ -104,7 +105,7 @@ def _said(made: Requirements) -> dict[str, Any]:
     }
 
 
-def _split(split: Split | None) -> str | None:
+def _split(split: SplitWish | None) -> str | None:
     if split is None:
         return None
     parts = [

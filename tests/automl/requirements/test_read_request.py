@@ -91,11 +91,11 @@ def test_everything_that_was_understood_quotes_the_request(source: str, case: Ma
 )
 def test_no_text_breaks_the_rules(text: str, table: str | None) -> None:
     columns = tables().get(table or "")
-    reading = read_request(text, columns)
-    made = reading.requirements
+    understood = read_request(text, columns)
+    made = understood.requirements
     assert made.text == text
     assert not columns or made.dataset.target_column in {"", *columns}
-    assert reading.question is None or reading.refusal is None
+    assert understood.question is None or understood.refusal is None
     assert all(words in text for words in words_in(made))
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from palmette.automl.data.artefacts import Kind
 from palmette.documents import Model
 
 Modality = Literal["tabular", "text", "image", "audio", "time series", "graph"]
@@ -27,7 +28,6 @@ Deliverable = Literal[
     "explanations", "plots", "predictions", "submission", "endpoint", "web page", "model card", "notebook", "container",
 ]  # fmt: skip
 Hub = Literal["uci", "openml", "huggingface", "kaggle", "planetoid", "sklearn", "library"]
-Kind = Literal["numeric", "categorical", "boolean", "datetime", "text", "identifier", "constant", "list"]
 
 
 class ColumnHint(Model):
@@ -126,7 +126,7 @@ class HubReference(Model):
     words: str
 
 
-class Split(Model):
+class SplitWish(Model):
     """How the rows are to be divided."""
 
     parts: tuple[Literal["train", "valid", "test"], ...] = ()
@@ -194,7 +194,7 @@ class DatasetPart(Model):
     """Files that the request names."""
     hub: tuple[HubReference, ...] = ()
     source: Literal["upload", "hub", "unknown"] = "unknown"
-    split: Split | None = None
+    split: SplitWish | None = None
     sequence: Sequence | None = None
     preprocessing: tuple[str, ...] = ()
     """Wishes for the preparation of the data, as written."""
@@ -286,7 +286,7 @@ class Verification(Model):
         return {self.question.about: self.answer} if self.question else {}
 
 
-class Reading(Model):
+class Understanding(Model):
     """What the rules understand of a request. The requirements already hold the default of the question."""
 
     requirements: Requirements

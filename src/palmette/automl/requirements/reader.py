@@ -22,9 +22,9 @@ from palmette.automl.requirements.model import (
     PreferenceWish,
     ProblemPart,
     Question,
-    Reading,
     Requirements,
     ServicePart,
+    Understanding,
     UserPart,
 )
 from palmette.automl.requirements.quantities import amounts
@@ -75,7 +75,7 @@ def read_request(
     columns: Mapping[str, ColumnHint] | None = None,
     files: Sequence[str] = (),
     answers: Mapping[str, str] | None = None,
-) -> Reading:
+) -> Understanding:
     """What a request asks for.
 
     Args:
@@ -83,7 +83,7 @@ def read_request(
         files: The files that were given with the request.
         answers: What was said to an earlier question, by what it is about, e.g. `{"dataset.target_column": "price"}`.
     """
-    return _Reader(text, columns or {}, files, answers or {}).reading()
+    return _Reader(text, columns or {}, files, answers or {}).understood()
 
 
 class _Scored(NamedTuple):
@@ -118,7 +118,7 @@ class _Reader:
         self.taken += numbers
         self.scored = self._scored()
 
-    def reading(self) -> Reading:
+    def understood(self) -> Understanding:
         made = Requirements(
             text=self.written,
             user=self._user(),
@@ -137,10 +137,10 @@ class _Reader:
         )
         declined = refusal(self.text, made, self.columns, bool(self.columns or self.files), self.goal)
         if declined is None:
-            return Reading(requirements=made, question=self.goal.question or self.scored.question)
+            return Understanding(requirements=made, question=self.goal.question or self.scored.question)
         intent = {"question": "consult", "irrelevant": "unclear"}.get(declined.code, "build")
         user = made.user.model_copy(update={"intent": intent})
-        return Reading(requirements=made.model_copy(update={"user": user}), refusal=declined)
+        return Understanding(requirements=made.model_copy(update={"user": user}), refusal=declined)
 
     def _goal(self) -> Goal:
         handed_over = mentions(self.text.plain, vocabulary().deliverables)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from palmette.automl.requirements.model import Split
+from palmette.automl.requirements.model import SplitWish
 from palmette.automl.requirements.text import Span, Text
 
 Part = Literal["train", "valid", "test"]
@@ -37,7 +37,7 @@ _CROSS = re.compile(r"\bcross[\s-]*validat\w+|\bcv\b", re.I)
 class Divided(NamedTuple):
     """A wish for a split, its words, and the numbers that are shares and folds."""
 
-    split: Split | None
+    split: SplitWish | None
     words: str
     taken: list[Span]
 
@@ -67,7 +67,7 @@ def split(text: Text) -> Divided:
     by = _by(text.plain, bool(parts or fractions or cross))
     if not said and by is None:
         return Divided(None, "", used)
-    made = Split(
+    made = SplitWish(
         parts=() if fractions else parts,
         fractions=fractions,
         folds=int(folds[1] or folds[2]) if folds else 0 if cross else None,

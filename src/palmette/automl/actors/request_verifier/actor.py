@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from palmette.automl.actors.request_verifier.offline import FACTS, ask, declined, read
-from palmette.automl.requirements import DataSummary, Question, Reading, Refusal, Request, Verification
+from palmette.automl.requirements import DataSummary, Question, Refusal, Request, Understanding, Verification
 from palmette.automl.requirements.quoting import quoted, shown_columns
 from palmette.automl.requirements.relevance import EXAMPLE
 from palmette.documents import Model
@@ -55,10 +55,10 @@ class RequestVerifier(Agent):
     has_criterion = True
 
     def offline(self, input: VerifierInput, context: Context) -> Attempt[Verification]:
-        reading = read(input.request, input.columns)
-        if reading.refusal is not None:
-            raise declined(reading.refusal)
-        return _taken_on(reading, reading.question, context)
+        understood = read(input.request, input.columns)
+        if understood.refusal is not None:
+            raise declined(understood.refusal)
+        return _taken_on(understood, understood.question, context)
 
     def brief(self, input: VerifierInput, context: Context) -> tuple[Section, ...]:
         return (
@@ -68,15 +68,15 @@ class RequestVerifier(Agent):
         )
 
     def read(self, answer: VerificationAnswer, input: VerifierInput, context: Context) -> Attempt[Verification]:
-        reading = read(input.request, input.columns)
-        if reading.refusal is not None and reading.refusal.code in FACTS:
-            raise declined(reading.refusal)
+        understood = read(input.request, input.columns)
+        if understood.refusal is not None and understood.refusal.code in FACTS:
+            raise declined(understood.refusal)
         wrong = _misquoted(answer, input) + _odd_question(answer, input)
         contradicted = any(v.code == "decline-contradicted" for past in context.attempts for v in past.violations)
         declines = not (answer.relevant and answer.adequate)
-        told = reading.requirements.evidence.keys() & {"problem.task", "dataset.target"}
-        if declines and not contradicted and reading.refusal is None and told:
-            wrong += [_contradicted(reading)]
+        told = understood.requirements.evidence.keys() & {"problem.task", "dataset.target"}
+        if declines and not contradicted and understood.refusal is None and told:
+            wrong += [_contradicted(understood)]
         if wrong:
             return Attempt(None, answer.reason, answer.fix, tuple(wrong))
         if declines:
@@ -84,7 +84,7 @@ class RequestVerifier(Agent):
             reason = answer.reason or "The request is not one for a model that learns from data."
             raise declined(Refusal(code=code, reason=reason, example=answer.example or EXAMPLE))
         question = Question(**answer.question.model_dump()) if answer.question else None
-        return _taken_on(reading, question, context, answer)
+        return _taken_on(understood, question, context, answer)
 
     def check(self, input: VerifierInput, output: Verification, context: Context) -> Verdict:
         """There are data, a target that the request names is one of their columns, and the question was answered."""
@@ -114,9 +114,9 @@ class RequestVerifier(Agent):
 
 
 def _taken_on(
-    reading: Reading, question: Question | None, context: Context, said: VerificationAnswer | None = None
+    understood: Understanding, question: Question | None, context: Context, said: VerificationAnswer | None = None
 ) -> Attempt[Verification]:
-    problem, data = reading.requirements.problem, reading.requirements.dataset
+    problem, data = understood.requirements.problem, understood.requirements.dataset
     about = data.target_column or data.target
     why, fix = (said.reason, said.fix) if said else ("", "")
     reason = (
@@ -158,8 +158,8 @@ def _odd_question(answer: VerificationAnswer, input: VerifierInput) -> list[Viol
     return [Violation(code="question-unusable", message=message, subject=asked.about) for message in found]
 
 
-def _contradicted(reading: Reading) -> Violation:
-    made = reading.requirements
+def _contradicted(understood: Understanding) -> Violation:
+    made = understood.requirements
     seen = "; ".join(f"{field}: {words!r}" for field, words in made.evidence.items())
     return Violation(
         code="decline-contradicted",

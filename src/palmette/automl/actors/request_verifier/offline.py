@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from palmette.automl.requirements import DataSummary, Question, Reading, Refusal, Request, read_request
+from palmette.automl.requirements import DataSummary, Question, Refusal, Request, Understanding, read_request
 from palmette.automl.requirements.relevance import missing_upload
 from palmette.errors import UserError
 
@@ -12,13 +12,13 @@ FACTS = ("no-data", "no-target")
 """Refusals that no opinion overrules: what is not there cannot be worked on."""
 
 
-def read(request: Request, columns: DataSummary) -> Reading:
+def read(request: Request, columns: DataSummary) -> Understanding:
     """What the rules read; a request whose data never came is declined here."""
-    reading = read_request(request.text, columns.hints or None, request.files)
-    made = reading.requirements
-    if reading.refusal is None and not (columns.columns or request.files or made.dataset.hub):
-        return Reading(requirements=made, refusal=missing_upload(made))
-    return reading
+    understood = read_request(request.text, columns.hints or None, request.files)
+    made = understood.requirements
+    if understood.refusal is None and not (columns.columns or request.files or made.dataset.hub):
+        return Understanding(requirements=made, refusal=missing_upload(made))
+    return understood
 
 
 def ask(question: Question, put: Callable[[str], str | None]) -> tuple[str | None, bool]:
