@@ -1,0 +1,30 @@
+"""Columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+def ratio(part: Column, whole: Column) -> Column:
+    """`part / whole`; null where the whole is zero or null."""
+    return F.try_divide(part.cast("double"), whole.cast("double"))
+
+
+def publish(
+    frame: DataFrame,
+    cutoff: datetime,
+    grain: Iterable[str],
+    columns: Mapping[str, str],
+    counts: Iterable[str] = (),
+) -> DataFrame:
+    """The grain, `as_of`, and the columns with their types; `counts` are 0 instead of null."""
+    zeros = set(counts)
+    typed = [
+        (F.coalesce(F.col(name), F.lit(0)) if name in zeros else F.col(name)).cast(kind).alias(name)
+        for name, kind in columns.items()
+    ]
+    return frame.select(*grain, F.lit(cutoff).cast("timestamp").alias("as_of"), *typed)

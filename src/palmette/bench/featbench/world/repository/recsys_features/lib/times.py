@@ -1,0 +1,27 @@
+"""What was known at the cut-off."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+
+def known(
+    frame: DataFrame,
+    cutoff: datetime,
+    event_time: str,
+    arrival: str | None = None,
+    days: int | None = None,
+) -> DataFrame:
+    """The rows of the `days` before the cut-off (all, without it) that had arrived before it."""
+    rows = frame.where(F.col(event_time) < F.lit(cutoff))
+    if days is not None:
+        rows = rows.where(F.col(event_time) >= F.lit(cutoff - timedelta(days=days)))
+    return rows if arrival is None else rows.where(F.col(arrival) < F.lit(cutoff))
+
+
+def days_before(cutoff: datetime, instant: Column) -> Column:
+    """24-hour days from an instant to the cut-off, with a fraction."""
+    return (F.unix_micros(F.lit(cutoff)) - F.unix_micros(instant)) / F.lit(86_400_000_000)

@@ -1,0 +1,333 @@
+"""The tables of FeatBench's registry, of any size: the same rows and seed give the same tables.
+
+`rows` is the number of offer interactions; everything else scales with it. Tables are written in chunks, so that tens
+of millions of rows need little memory. They have the traits of such data: a few users, offers and merchants have most
+of the events; evenings, weekends and the days before Christmas are busier; some rows arrive late, some are delivered
+twice, some values are missing or unreadable; some events lie exactly at midnight, at the cut-off, or at the first
+instant of a window before it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palmette.bench.featbench.world.draws import (
+    AFTER,
+    CUTOFF,
+    DAY,
+    INSTANT,
+    INTERACTION_DAYS,
+    NAMES,
+    SECOND,
+    Part,
+    Sizes,
+    arrivals,
+    clock,
+    dates,
+    descriptors,
+    ids,
+    instants,
+    keys,
+    money,
+    numbers,
+    picked,
+    text,
+    times,
+    unreadable,
+    weight,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DIMENSION, CHUNK = 8, 1_000_000
+CATEGORIES = ("groceries", "dining", "travel", "fashion", "electronics", "home")
+DEPARTMENTS = ("food", "food", "leisure", "goods", "goods", "goods")
+MCC = (5411, 5812, 4511, 5651, 5732, 5712)
+
+
+def write_tables(folder: Path, rows: int, seed: int) -> None:
+    """Writes every table of the registry below `folder`: a Parquet file each, and a folder a day of interactions."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = Sizes.of(rows)
+    for number, (name, (count, make)) in enumerate(_TABLES.items()):
+        writer: pq.ParquetWriter | None = None
+        for chunk, first in enumerate(range(0, max(1, count(sizes)), CHUNK)):
+            random = np.random.default_rng([seed, number, chunk])
+            table = make(Part(random, sizes, first, min(CHUNK, count(sizes) - first)))
+            writer = writer or pq.ParquetWriter(folder / f"{name}.parquet", table.schema, compression="zstd")
+            writer.write_table(table)
+        if writer is not None:
+            writer.close()
+    for day, table in _interaction_days(sizes, seed):
+        place = folder / "offer_interactions" / f"day={day}"
+        place.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, place / "part-0.parquet", compression="zstd")
+
+
+def _users(part: Part) -> dict[str, Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    number = numbers(part)
+    born = part.random.integers(1940, 2007, part.rows)
+    return {
+        "user_id": number,
+        "email": pc.binary_join_element_wise("user", pa.array(number).cast(pa.string()), "@example.com", ""),
+        "birth_year": pa.array(born, pa.int32(), mask=part.random.random(part.rows) < 0.1),
+        "region": picked(part, ("north", "south", "east", "west"), 0.02),
+        "joined_on": dates(-part.random.integers(0, 1500, part.rows)),
+    }
+
+
+def _user_tiers(part: Part) -> dict[str, Any]:
+    """Up to three tiers one after the other for each user; a change lies on a midnight."""
+    import numpy as np
+    import pyarrow as pa
+
+    starts = np.sort(part.random.integers(-120, AFTER, (part.rows, 3)), axis=1) + np.arange(3)
+    starts[:, 0] = -300
+    user, turn = np.meshgrid(numbers(part), np.arange(3), indexing="ij")
+    kept = turn < part.random.integers(1, 4, part.rows)[:, None]
+    ends = np.where(np.roll(kept, -1, axis=1) & (turn < 2), np.roll(starts, -1, axis=1), 9999)[kept]
+    rows = part._replace(rows=int(kept.sum()))
+    until = pa.array(np.where(ends == 9999, 0, INSTANT + ends * DAY), pa.int64(), mask=ends == 9999)
+    return {
+        "user_id": user[kept],
+        "tier": picked(rows, ("basic", "silver", "gold")),
+        "valid_from": times(INSTANT + starts[kept] * DAY),
+        "valid_to": until.cast(pa.timestamp("us", "UTC")),
+    }
+
+
+def _offers(part: Part) -> dict[str, Any]:
+    opened = part.random.integers(-150, AFTER, part.rows)
+    return {
+        "offer_id": numbers(part),
+        "merchant_key": keys(ids(part, part.sizes.merchants)),
+        "category": picked(part, CATEGORIES, 0.03),
+        "reward": picked(part, ("5 %", "10 %", "3 EUR", "10 EUR", "double points"), 0.02),
+        "min_spend": money(part, 20),
+        "starts_on": dates(opened),
+        "ends_on": dates(opened + 60),
+    }
+
+
+def _offer_states(part: Part) -> dict[str, Any]:
+    """The state of every offer each week, at midnight."""
+    number = numbers(part) - 1
+    return {
+        "offer_id": number % part.sizes.offers + 1,
+        "taken_at": times(INSTANT + (number // part.sizes.offers - 20) * 7 * DAY),
+        "status": picked(part, ("live", "paused", "exhausted")),
+        "budget_left": money(part, 900),
+    }
+
+
+def _merchants(part: Part) -> dict[str, Any]:
+    import pyarrow as pa
+
+    number = numbers(part)
+    return {
+        "merchant_key": keys(number),
+        "name": text(NAMES, number % len(NAMES), part),
+        "mcc": pa.array(MCC, pa.int32()).take(pa.array(number % len(MCC))),
+        "category": text(CATEGORIES, number % len(CATEGORIES), part, 0.03),
+        "country": picked(part, ("FR", "PT", "BE", "IT")),
+    }
+
+
+def _merchant_embeddings(part: Part) -> dict[str, Any]:
+    """A vector near that of its category for each merchant, as a text model gives; some have none."""
+    import numpy as np
+    import pyarrow as pa
+
+    centres = np.random.default_rng(7).normal(size=(len(CATEGORIES), DIMENSION))
+    number = numbers(part)
+    vectors = centres[number % len(CATEGORIES)] + part.random.normal(scale=0.2, size=(part.rows, DIMENSION))
+    gone = part.random.random(part.rows) < 0.05
+    rows = [None if lost else row for lost, row in zip(gone, vectors.round(3).tolist(), strict=True)]
+    return {"merchant_key": keys(number), "vector": pa.array(rows, pa.list_(pa.float32()))}
+
+
+def _offer_merchants(part: Part) -> dict[str, Any]:
+    """Where an offer is good: at three merchants."""
+    number = numbers(part) - 1
+    offer, place = number // 3, number % 3
+    return {"offer_id": offer + 1, "merchant_key": keys((offer * 31 + place) % part.sizes.merchants + 1)}
+
+
+def _categories(part: Part) -> dict[str, Any]:
+    place = numbers(part) - 1
+    return {"category": text(CATEGORIES, place, part), "department": text(DEPARTMENTS, place, part)}
+
+
+def _category_interactions(part: Part) -> dict[str, Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    at = instants(part)
+    index = (len(CATEGORIES) * part.random.random(part.rows) ** 1.5).astype(np.int64)
+    paths = (*(f"{d}/{c}" for d, c in zip(DEPARTMENTS, CATEGORIES, strict=True)), "food")
+    index[part.random.random(part.rows) < 0.02] = len(CATEGORIES)
+    seconds = pa.array((part.random.lognormal(2.5, 1.0, part.rows)).astype(np.int64))
+    return {
+        "event_id": numbers(part),
+        "user_id": pa.array(ids(part, part.sizes.users), mask=part.random.random(part.rows) < 0.01),
+        "category_path": text(paths, index, part, 0.01),
+        "kind": picked(part, ("browse", "search", "click")),
+        "device": picked(part, ("ios", "android", "web"), 0.05),
+        "seconds": unreadable(seconds, part),
+        "price_seen": unreadable(money(part, 25, 0.3), part, 0.01),
+        "at_ms": at // 1000,
+        "loaded_at": times(arrivals(part, at)),
+    }
+
+
+def _redemptions(part: Part) -> dict[str, Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = instants(part)
+    store = pa.array(part.random.integers(1, 40, part.rows)).cast(pa.string())
+    till = pa.array(part.random.integers(1, 6, part.rows)).cast(pa.string())
+    place = pc.binary_join_element_wise("store-", store, "/", till, "")
+    return {
+        "redemption_id": numbers(part),
+        "user_id": ids(part, part.sizes.users),
+        "offer_id": ids(part, part.sizes.offers),
+        "amount": unreadable(money(part, 35), part),
+        "cashback": unreadable(money(part, 2, 0.1), part, 0.01),
+        "till": pc.if_else(pa.array(part.random.random(part.rows) < 0.3), pa.scalar(None, pa.string()), place),
+        "channel": picked(part, ("store", "online", "app"), 0.03),
+        "redeemed_at": times(at),
+        "loaded_at": times(arrivals(part, at)),
+    }
+
+
+def _card_transactions(part: Part) -> dict[str, Any]:
+    import pyarrow as pa
+
+    at = instants(part)
+    merchant = ids(part, part.sizes.merchants)
+    return {
+        "transaction_id": numbers(part),
+        "user_id": ids(part, part.sizes.users),
+        "descriptor": descriptors(part, merchant),
+        "mcc": pa.array(MCC, pa.int32()).take(
+            pa.array(merchant % len(MCC), mask=part.random.random(part.rows) < 0.02)
+        ),
+        "amount": money(part, 30),
+        "currency": picked(part, ("EUR", "GBP", "USD")),
+        "status": picked(part, ("settled", "pending", "reversed")),
+        "entry": picked(part, ("chip", "tap", "online"), 0.03),
+        "authorised_at": times(at),
+        "posted_at": times(arrivals(part, at)),
+    }
+
+
+def _account_transactions(part: Part) -> dict[str, Any]:
+    """Bookings by whole days; debits are negative."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    amount = money(part, 60).cast(pa.string())
+    debit = pa.array(part.random.random(part.rows) < 0.75)
+    signed = pc.if_else(debit, pc.binary_join_element_wise("-", amount, ""), amount)
+    return {
+        "booking_id": numbers(part),
+        "user_id": ids(part, part.sizes.users),
+        "booked_on": dates((instants(part) - INSTANT) // DAY),
+        "amount": unreadable(signed, part),
+        "kind": picked(part, ("card", "transfer", "direct_debit", "fee"), 0.02),
+        "counterparty": descriptors(part, ids(part, part.sizes.merchants)),
+    }
+
+
+def _recommendations(part: Part) -> dict[str, Any]:
+    """The moments at which an offer was shown, and whether it was redeemed within two weeks."""
+    import numpy as np
+
+    return {
+        "recommendation_id": numbers(part),
+        "user_id": ids(part, part.sizes.users),
+        "offer_id": ids(part, part.sizes.offers),
+        "shown_at": times(np.maximum(instants(part), INSTANT - 90 * DAY)),
+        "redeemed": part.random.random(part.rows) < 0.2,
+    }
+
+
+def _interaction_days(sizes: Sizes, seed: int) -> Iterator[tuple[dt.date, pa.Table]]:
+    """The interactions of each day; one in fifty is delivered twice. Identifiers do not repeat otherwise."""
+    import numpy as np
+    import pyarrow as pa
+
+    days = [CUTOFF + dt.timedelta(days=n) for n in range(AFTER - INTERACTION_DAYS, AFTER)]
+    weights = np.array([weight(day) for day in days])
+    counts = np.random.default_rng([seed, 100]).multinomial(sizes.interactions, weights / weights.sum())
+    first = 0
+    for place, (day, rows) in enumerate(zip(days, counts.tolist(), strict=True)):
+        part = Part(np.random.default_rng([seed, 100, place]), sizes, first, rows)
+        table = pa.table(_interactions(part, int(day.timestamp()) * SECOND))
+        twice = np.flatnonzero(part.random.random(rows) < 0.02)
+        yield day.date(), pa.concat_tables([table, table.take(pa.array(twice))])
+        first += rows
+
+
+def _interactions(part: Part, midnight: int) -> dict[str, Any]:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = midnight + clock(part) * (part.random.random(part.rows) > 0.03)
+    slot = pa.array(part.random.integers(1, 12, part.rows)).cast(pa.string())
+    surface, box = picked(part, ("home", "search", "mail")), picked(part, ("carousel", "list", "banner"))
+    place = pc.binary_join_element_wise(surface, box, slot, "/")
+    place = pc.if_else(pa.array(part.random.random(part.rows) < 0.02), surface, place)
+    dwell = pa.array(part.random.lognormal(8, 1.1, part.rows).astype(np.int64))
+    merchant = ids(part, part.sizes.merchants)
+    return {
+        "interaction_id": numbers(part),
+        "user_id": pa.array(ids(part, part.sizes.users), mask=part.random.random(part.rows) < 0.01),
+        "offer_id": ids(part, part.sizes.offers),
+        "kind": picked(part, ("view", "click", "save", "dismiss")),
+        "placement": place,
+        "device": picked(part, ("ios", "android", "web"), 0.05),
+        "merchant_key": text(keys(merchant), np.arange(part.rows), part, 0.25),
+        "dwell_ms": unreadable(dwell, part),
+        "occurred_at": times(at),
+        "loaded_at": times(arrivals(part, at)),
+    }
+
+
+def _table(make: Callable[[Part], dict[str, Any]]) -> Callable[[Part], pa.Table]:
+    def built(part: Part) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.table(make(part))
+
+    return built
+
+
+_TABLES: Mapping[str, tuple[Callable[[Sizes], int], Callable[[Part], pa.Table]]] = {
+    "users": (lambda sizes: sizes.users, _table(_users)),
+    "user_tiers": (lambda sizes: sizes.users, _table(_user_tiers)),
+    "offers": (lambda sizes: sizes.offers, _table(_offers)),
+    "offer_states": (lambda sizes: sizes.offers * 22, _table(_offer_states)),
+    "merchants": (lambda sizes: sizes.merchants, _table(_merchants)),
+    "merchant_embeddings": (lambda sizes: sizes.merchants, _table(_merchant_embeddings)),
+    "offer_merchants": (lambda sizes: sizes.offers * 3, _table(_offer_merchants)),
+    "categories": (lambda _: len(CATEGORIES), _table(_categories)),
+    "category_interactions": (lambda sizes: sizes.interactions // 2, _table(_category_interactions)),
+    "redemptions": (lambda sizes: sizes.interactions // 3, _table(_redemptions)),
+    "card_transactions": (lambda sizes: sizes.interactions // 2, _table(_card_transactions)),
+    "account_transactions": (lambda sizes: sizes.interactions // 3, _table(_account_transactions)),
+    "recommendations": (lambda sizes: max(20, sizes.interactions // 12), _table(_recommendations)),
+}
+"""How many rows a table has, and how a chunk of them is made."""
