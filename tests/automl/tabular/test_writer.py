@@ -159,27 +159,41 @@ def _actions(source: str) -> set[str]:
     return calls - {"Field", "SAFE_NAMES.get"} | imports
 
 
+READ_PROBE = """
+import json, preprocess, serve
+print(preprocess.read("german.csv").to_json(date_format="iso"))
+def lift(value):
+    try:
+        return serve.Row(lift=value).lift
+    except ValueError:
+        return "refused"
+print(json.dumps([lift(value) for value in ("ja", "Nein ", False, None, "vielleicht")]))"""
+
+
 def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> None:
     prices = Reading(form="number", decimal=",", thousands=".", affix=" EUR", missing=("k.A.", ""))
     columns = (
         ColumnPlan(name="price", source="Preis ä", kind="numeric", reading=prices),
         ColumnPlan(name="day", kind="datetime", reading=Reading(form="date", formats=("%d.%m.%y", "%d.%m.%y %H:%M"))),
         ColumnPlan(name="floor", kind="categorical"),
+        ColumnPlan(name="lift", kind="boolean"),
     )
-    text = 'notes\nPreis ä;day;floor;extra;y\n"1.234,50 EUR";03.02.24;2;x;1,5\nk.A.;31.12.24 10:30;2.0;x;2,5\n7;;;x;3\n'
+    text = 'notes\nPreis ä;day;floor;lift;extra;y\n"1.234,50 EUR";03.02.24;2;ja;x;1,5\nk.A.;31.12.24 10:30;2.0;Nein;x;2,5\n7;;;;x;3\n'
     dialect = Dialect(encoding="latin-1", delimiter=";", skipped=1)
     source = Source(dialect=dialect, target="y", target_reading=Reading(form="number", decimal=","))
     blueprint = blueprint_of("regression", columns=columns, source=source)
     project = Project(write(tmp_path, blueprint, pd.DataFrame({"x": [1]})), blueprint, pd.DataFrame(), sandbox)
     (tmp_path / "german.csv").write_text(text, encoding="latin-1")
-    done = project.run("-c", "import preprocess; print(preprocess.read('german.csv').to_json(date_format='iso'))")
+    done = project.run("-c", READ_PROBE)
     assert done.ok, done.stderr
-    read = json.loads(done.stdout)
+    read, asked = map(json.loads, done.stdout.splitlines())
     assert list(read["price"].values()) == [1234.5, None, 7.0]
     assert list(read["day"].values()) == ["2024-02-03T00:00:00.000", "2024-12-31T10:30:00.000", None]
     assert list(read["floor"].values()) == ["2", "2", None]
     assert list(read["target"].values()) == [1.5, 2.5, 3.0]
+    assert list(read["lift"].values()) == [True, False, None]
     assert "extra" not in read
+    assert asked == [True, False, False, None, "refused"], "a request has the words of the file, too"
 
 
 @pytest.mark.parametrize(
