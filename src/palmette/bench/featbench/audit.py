@@ -1,0 +1,83 @@
+"""The audit of the gold: whether each task's own files are what the task says they are.
+
+`python -m palmette.bench.featbench.audit [TASK ...]` prints a line a task, and fails when anything is found.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden
+from palmette.bench.featbench.operations import count
+from palmette.bench.featbench.suite import WORLD, Task, make_repository, task, tasks
+from palmette.errors import InputError
+from palmette.features.harness.connect import ConnectHarness
+from palmette.features.spec.resolve import load_view
+from palmette.sandbox import Limits, Sandbox, WarmSpark, python_command
+
+SEEDS = (1, 2, 3)
+
+
+def audit(task: Task, spark: WarmSpark, seeds: Sequence[int] = SEEDS, rows: int = HIDDEN_ROWS) -> tuple[str, ...]:
+    """Everything that is wrong with a task."""
+    return (*static(task), *dynamic(task, spark, seeds, rows))
+
+
+def static(task: Task) -> Iterator[str]:
+    """What is wrong with the files: counts of operations, both specifications, settings."""
+    counted = count(task.gold()[f"recsys_features/views/{task.name}.py"])
+    if counted != task.description.operations:
+        yield f"the script has the operations {counted!r}, and not {task.description.operations!r}"
+    outputs = []
+    for words in (False, True):
+        try:
+            outputs.append(load_view(task.spec(words), WORLD / "registry.yaml").output)
+        except InputError as error:
+            yield str(error)
+    if len(outputs) == 2 and list(outputs[0].items()) != list(outputs[1].items()):
+        yield "the two specifications have different columns"
+
+
+def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> Iterator[str]:
+    """What is wrong when the gold is run: its frames beside the SQL's, its tests, its style."""
+    gold = task.gold()
+    with tempfile.TemporaryDirectory(prefix="palmette-audit-") as name:
+        for seed in seeds:
+            hidden = Hidden(task, Path(name) / str(seed), rows, seed)
+            yield from (f"seed {seed}: {one}" for one in hidden.differences(gold, spark))
+        root = Path(name) / "team"
+        make_repository(root)
+        for path, text in gold.items():
+            (root / path).write_text(text, encoding="utf-8")
+        script, tests = root / f"recsys_features/views/{task.name}.py", f"tests/views/test_{task.name}.py"
+        harness = ConnectHarness(Sandbox(), spark, variant_seconds=60)
+        result = harness.run_tests(
+            root / tests, {"gold": script.read_text(encoding="utf-8")}, script, root=root, python_path=[root], stop_at_first=False
+        )["gold"]
+        if not result.ok:
+            yield f"its tests: {result.error or dict(result.failed)}"
+        linted = Sandbox().run(python_command("-m", "ruff", "check", "."), cwd=root, env={}, limits=Limits(seconds=60))
+        if not linted.ok:
+            yield f"its style: {linted.stdout[-800:]}{linted.stderr[-400:]}"
+
+
+def main(names: Sequence[str]) -> int:
+    """1 when anything is found."""
+    found = 0
+    with WarmSpark() as spark:
+        for one in [task(name) for name in names] or tasks():
+            begun = time.monotonic()
+            wrong = audit(one, spark)
+            found += len(wrong)
+            print(f"{one.name:<40}{time.monotonic() - begun:>7.1f} s  {'ok' if not wrong else 'WRONG'}", flush=True)
+            for each in wrong:
+                print(f"  {each}")
+    return int(found > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
