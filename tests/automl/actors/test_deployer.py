@@ -122,6 +122,19 @@ LYING = """
 """
 
 
+ALONE = """
+
+_together = features
+
+
+def features(rows):
+    made = _together(rows)
+    numbers = made.select_dtypes("number") / 2
+    return made.assign(**numbers) if len(rows) == 1 else made
+"""
+"""What comes of a row depends on whether it comes alone."""
+
+
 @pytest.mark.parametrize(
     ("path", "change", "codes"),
     [
@@ -135,8 +148,9 @@ LYING = """
         ),
         ("serve.py", lambda text: "raise SystemExit('no')", {"endpoint-unhealthy", "tests-failed"}),
         ("predict.py", lambda text: "import palmette\n" + text, {"imports-palmette"}),
+        ("preprocess.py", lambda text: text + ALONE, {"predictions-differ", "tests-failed"}),
     ],
-    ids=["lies", "ends", "leans on palmette"],
+    ids=["lies", "ends", "leans on palmette", "looks at other rows"],
 )
 def test_nothing_is_delivered_that_does_not_do_what_it_promises(
     small: SmallDelivery, tmp_path: Path, path: str, change: Callable[[str], str], codes: set[str]
@@ -146,5 +160,6 @@ def test_nothing_is_delivered_that_does_not_do_what_it_promises(
     asked = small.input.model_copy(update={"assembly": assembly, "settings": settings})
     attempt = small.deployer().run(asked, small.context("deployer"))
     assert attempt.output is None and attempt.fix == TERMINATE
-    assert {violation.code for violation in attempt.violations} == codes
+    assert {violation.code for violation in attempt.violations} == codes, attempt.violations
+    assert {violation.subject for violation in attempt.violations} == {path}, "it is from the file that was changed"
     assert not (tmp_path / "out").exists() and not list(tmp_path.iterdir())

@@ -56,13 +56,13 @@ def three(**changes: Any) -> dict[str, Any]:
     (three(algorithms=["extra_trees"], tuning=" much. "), {"plan-twice"}),
     (three(name="b"), {"plan-name"}),
     (three(name="Not A Name"), {"plan-name"}),
-    (three(algorithms=["lightbgm"]), {"algorithm-unknown"}),
-    (three(algorithms=["catboost"]), {"algorithm-unknown"}),
-    (three(algorithms=["resnet"]), {"algorithm-unknown"}),
+    (three(algorithms=["lightbgm"]), {"plan-algorithm"}),
+    (three(algorithms=["catboost"]), {"plan-algorithm"}),
+    (three(algorithms=["resnet"]), {"plan-algorithm"}),
     (three(algorithms=["xgboost"]), {"algorithm-not-allowed"}),
-    (three(algorithms=[]), {"algorithm-unknown"}),
-    (three(idea=" "), {"text-too-long"}),
-    (three(preparation=["x" * 500]), {"text-too-long"}),
+    (three(algorithms=[]), {"plan-algorithm"}),
+    (three(idea=" "), {"plan-too-long"}),
+    (three(preparation=["x" * 500]), {"plan-too-long"}),
 ])  # fmt: skip
 def test_plans_of_a_model_are_held_to_what_is_here_and_allowed(
     deals: Given, answer: Mapping[str, Any], codes: set[str]
@@ -88,7 +88,7 @@ def test_a_model_may_not_repeat_what_failed_under_another_name(deals: Given) -> 
     ({"steps": [], "left_out": [{"column": "size", "reason": "It is known too late."}]}, set()),
     ({"steps": [], "left_out": [{"column": "sise", "reason": "Late."}]}, {"column-unknown"}),
     ({"steps": [], "left_out": [{"column": "result", "reason": "Late."}]}, {"column-unknown"}),
-    ({"steps": [], "remarks": [{"column": "region", "reason": "x" * 400}]}, {"text-too-long"}),
+    ({"steps": [], "remarks": [{"column": "region", "reason": "x" * 400}]}, {"treatment-too-long"}),
     ({"steps": ["Do."] * 30}, {"steps-too-many"}),
     ({"steps": [], "left_out": [{"column": name, "reason": "No."} for name in ("size", "calls", "region", "opened")]},
      {"no-columns"}),
@@ -120,7 +120,7 @@ def test_treatments_are_held_to_the_columns(deals: Given, change: Callable[[Any]
     ([("linear", "Light."), ("linear", "Light.")], {"candidate-twice"}),
     ([("svm", "Good.")], {"candidate-unknown"}),
     ([], {"plan-empty"}),
-    ([("linear", " ")], {"text-too-long"}),
+    ([("linear", " ")], {"candidate-too-long"}),
     ([(name, "Good.") for name in HERE[:6]], {"candidates-too-many"}),
 ])  # fmt: skip
 def test_a_model_ranks_candidates_and_estimates_nothing(
@@ -136,7 +136,7 @@ def test_a_model_ranks_candidates_and_estimates_nothing(
         assert all(one.seconds == known.get(one.algorithm, one.seconds) for one in attempt.output.candidates)
         lied = attempt.output.candidates[0].model_copy(update={"milliseconds": 0.001})
         changed = attempt.output.model_copy(update={"candidates": (lied, *attempt.output.candidates[1:])})
-        assert "figures-differ" in faults(ModelPlanner, asked, Attempt(changed))
+        assert "estimates-differ" in faults(ModelPlanner, asked, Attempt(changed))
 
 
 def test_a_model_chooses_among_what_was_proposed_and_is_not_refused(deals: Given) -> None:
@@ -147,7 +147,7 @@ def test_a_model_chooses_among_what_was_proposed_and_is_not_refused(deals: Given
     attempt = said(ExecutionVerifier, asked, right)
     assert faults(ExecutionVerifier, asked, attempt) == set()
     assert attempt.output.reason == "It is simpler." and attempt.output.rejected[0].reason == "Too much."
-    for change, code in (({"plan": "none"}, "choice-unknown"), ({"why": " "}, "text-too-long")):
+    for change, code in (({"plan": "none"}, "choice-unknown"), ({"why": " "}, "choice-too-long")):
         assert faults(ExecutionVerifier, asked, said(ExecutionVerifier, asked, {**right, **change})) == {code}
     forbidden = done.proposals[0].candidates[0].model_copy(update={"algorithm": "xgboost"})
     bad = done.proposals[0].model_copy(update={"candidates": (forbidden,)})
@@ -162,7 +162,7 @@ def test_a_model_chooses_among_what_was_proposed_and_is_not_refused(deals: Given
     ([(1, "Do this."), (2, "And this.")], set()), ([], set()),
     ([(1, "Once."), (1, "Twice.")], {"insight-twice"}),
     ([(999, "From nowhere.")], {"insight-unsourced"}),
-    ([(1, " ")], {"text-too-long"}),
+    ([(1, " ")], {"insight-too-long"}),
     ([(number, "Much.") for number in range(1, 10)], {"insights-too-many"}),
 ])  # fmt: skip
 def test_a_model_chooses_insights_that_a_source_gave(

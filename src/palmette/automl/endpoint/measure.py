@@ -21,6 +21,8 @@ from palmette.sandbox import Limits, Sandbox, python_command
 WARM_UP, REQUESTS = 10, 60
 """Requests for one row: before the clock counts, and after."""
 TEST_SECONDS = 300.0
+LOGGED = 0.2
+"""Seconds after which a service has written down why it could not answer."""
 LONGEST = 3_000
 """Characters of evidence."""
 UNPROCESSABLE = 422
@@ -81,7 +83,9 @@ def _measured(name: str, check: Callable[[], str], service: Service) -> tuple[Me
         detail, wrong = check(), None
     except _Wrong as found:
         code, detail, evidence = found.args
-        wrong = Violation(code=code, message=detail, evidence=evidence[:LONGEST], subject="serve.py")
+        time.sleep(LOGGED)
+        told = f"{evidence[:LONGEST]}\n{service.output()[-LONGEST:]}".strip()
+        wrong = Violation(code=code, message=detail, evidence=told, subject="serve.py")
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         detail = f"The endpoint gave no answer that can be read: {type(error).__name__}: {error}"[:300]
         output = service.output()[-LONGEST:]
@@ -174,7 +178,7 @@ def of_tests(sandbox: Sandbox, folder: Path, record: Path) -> tuple[Measurement,
     """The project's own tests, run in its own folder; `record` is where the runner writes what came of each."""
     if not is_installed("pytest"):
         return Measurement(name="own tests", status="skipped", detail="pytest is not installed"), None
-    command = python_command("-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={record}")
+    command = python_command("-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", f"--junit-xml={record}")
     done = sandbox.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, limits=Limits(seconds=TEST_SECONDS))
     counts = dict(_counted(record))
     wrong = not done.ok or counts.get("skipped", 1) > 0 or not counts.get("tests")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 from palmette.automl.actors.assembler.failures import analysed, failed_in
 from palmette.automl.actors.assembler.repair import Draft, Repairer
 from palmette.automl.actors.error_analyser.offline import PREPARATION
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode, TrackRun
 from palmette.automl.data import Dataset
+from palmette.automl.faults import rules_own
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
@@ -74,7 +76,7 @@ class Assembler(BaseActor):
         if isinstance(drawn, Attempt):
             return drawn
         made = Assembly(files=drawn.files, store=_name(drawn.files, input), tracks=(), repairs=drawn.repairs)
-        own = frozenset(_bound(input, *_written(input)))
+        own = rules_own(input.blueprint, input.tracks)
         refused = objections(made.files, own)
         if refused:
             return Attempt(made.model_copy(update={"failures": tuple(refused)}), drawn.reason, drawn.fix)
@@ -101,7 +103,7 @@ class Assembler(BaseActor):
         return self.repairer.mended(last, failed[0].violations[0], changeable, context)
 
     def check(self, input: AssemblerInput, output: Assembly, context: Context) -> Verdict:
-        """It ran on a sample; every track left candidates whose out-of-fold predictions the harness has verified."""
+        """It ran on a sample; a track left candidates whose out-of-fold predictions the harness has verified."""
         if output.failures or not output.tracks:
             return Verdict.of(output.failures or (Violation(code="no-track", message="Nothing was trained."),))
         material, folder = Material.of(input.dataset, input.profile), self.store.folder(output.store)
@@ -109,19 +111,16 @@ class Assembler(BaseActor):
         measured = []
         for run in output.tracks:
             found = modality_of(input.blueprint).candidates(folder / run.folder, material)
-            good = bool(found.candidates)
             detail = f"{len(found.candidates)} of {len(found.trials)} candidates verified, {run.seconds:.0f} s"
-            measured.append(
-                Measurement(name=f"{run.track} training", status="passed" if good else "failed", detail=detail)
-            )
-            if not good:
-                wrong += found.violations
-        return Verdict.of(wrong, measured)
+            status: Literal["passed", "warning"] = "passed" if found.candidates else "warning"
+            measured.append(Measurement(name=f"{run.track} training", status=status, detail=detail))
+            if not found.candidates:
+                wrong.append(_without(run, found))
+        return Verdict.of(wrong if len(wrong) == len(output.tracks) else (), measured)
 
     def implicated(self, violation: Violation, output: Assembly) -> str | None:
-        if violation.code != "model-missing":
-            return None
-        return f"Train again: {violation.message}"
+        """To blame where what it had trained is not there."""
+        return f"Train again: {violation.message}" if violation.code in ("model-missing", "member-missing") else None
 
     def _on_sample(
         self, project: Project, track: str, material: Material, blueprint: Blueprint, is_foreign: bool
@@ -163,11 +162,12 @@ def _bound(input: AssemblerInput, preprocessing: Code, models: Sequence[TrackCod
     return tuple(files[path] for path in sorted(files))
 
 
-def _written(input: AssemblerInput) -> tuple[Code, list[TrackCode]]:
-    """What the rules write in place of the coders."""
-    modality = modality_of(input.blueprint)
-    models = [TrackCode(track=track, files=modality.track_files(track)) for track in input.tracks]
-    return Code(files=modality.preparation_files()), models
+def _without(run: TrackRun, found: Found) -> Violation:
+    """That a track left nothing that can be delivered."""
+    said = "; ".join(violation.message for violation in found.violations)
+    evidence = "\n".join([run.note, *run.failed])[-4000:]
+    subject = f"models/{run.track}.py"
+    return Violation(code="no-candidate", message=f"{run.track}: {said}", evidence=evidence, subject=subject)
 
 
 def _name(files: tuple[TextFile, ...], input: AssemblerInput) -> str:

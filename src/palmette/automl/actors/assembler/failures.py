@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from palmette.automl.faults import broken_side, frames
 from palmette.automl.selection import Found, Trial
 from palmette.engine import Violation
 from palmette.sandbox import ExecutionResult, told_from
 
 PREPARATION = ("preprocess.py", "target.py", "contract.py")
-CONTRACT = re.compile(r"ContractError: (rows|features|predictions):")
-FRAME = re.compile(r'File "([^"]+\.py)", line \d+')
 
 
 def failed_in(found: Found) -> list[Trial]:
@@ -30,12 +28,12 @@ def analysed(folder: Path, track: str, done: ExecutionResult, found: Found) -> V
     trace = told_from(folder, f"{done.stderr}\n{notes}".strip())
     told = [*(violation.message for violation in found.violations), *trace.splitlines()]
     last = next((line for line in reversed(trace.splitlines()) if line.strip()), "") or done.note or done.ended
-    side = CONTRACT.search(trace)
-    if side is not None:
-        unfulfilled = side.group(1) != "predictions"
+    side = broken_side(trace)
+    if side:
+        unfulfilled = side != "predictions"
     else:
-        frames = [name for name in FRAME.findall(trace) if not name.startswith("/")]
-        unfulfilled = bool(frames) and frames[-1] in PREPARATION
+        own = [name for name in frames(trace) if not name.startswith("/")]
+        unfulfilled = bool(own) and own[-1] in PREPARATION
     return Violation(
         code="contract-unfulfilled" if unfulfilled else "contract-misused",
         message=f"{track} fails on a sample: {last.strip()[:300] or told[0]}",

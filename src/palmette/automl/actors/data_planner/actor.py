@@ -23,7 +23,7 @@ LONGEST = 300
 MOST_STEPS = 20
 CODES = (
     "column-unknown", "column-untreated", "column-treated-twice", "column-used", "treatment-misfit", "no-columns",
-    "figures-differ", "steps-too-many", "text-too-long",
+    "data-plan-differs", "steps-too-many", "treatment-too-long",
 )  # fmt: skip
 """What it answers for."""
 
@@ -96,7 +96,7 @@ class DataPlanner(Agent):
         found = [*_of_columns(input, output), *_of_words(output)]
         due = {"plan": input.plan, "rows": training_rows(input.profile), "features": features_of(output.treatments)}
         found += [
-            Violation(code="figures-differ", message=f"The {name} of the data plan are {value!r}.", subject=name)
+            Violation(code="data-plan-differs", message=f"The {name} of the data plan are {value!r}.", subject=name)
             for name, value in due.items()
             if getattr(output, name) != value
         ]
@@ -162,4 +162,4 @@ def _of_words(output: DataPlan) -> Iterator[Violation]:
     for subject, text in texts:
         if not text.strip() or len(text) > LONGEST:
             message = f"A reason or step has {len(text)} characters; one sentence of at most {LONGEST} is meant."
-            yield Violation(code="text-too-long", message=message, evidence=text[:LONGEST], subject=subject)
+            yield Violation(code="treatment-too-long", message=message, evidence=text[:LONGEST], subject=subject)

@@ -32,6 +32,7 @@ from palmette.automl.endpoint import (
     require_replaceable,
     rows_of_requests,
 )
+from palmette.automl.faults import located
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
@@ -86,7 +87,8 @@ class Deployer(BaseActor):
         measured = Measured(violations=tuple(wrong)) if wrong else self._measured(project, input, context)
         if measured.violations:
             reason = "; ".join(violation.message for violation in measured.violations)
-            return Attempt(None, reason, TERMINATE, measured.violations)
+            at_fault = located(measured.violations, project, input.assembly, input.blueprint)
+            return Attempt(None, reason, TERMINATE, at_fault)
         context.progress("writing the report")
         write_descriptions(project, input, measured, self._fitted(input))
         answers = answer_rows(project, input, self.sandbox, context.workspace)

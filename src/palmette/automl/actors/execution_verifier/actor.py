@@ -18,7 +18,7 @@ from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
 
 LONGEST = 600
 MOODS = {"must": "only", "may": "to be tried first", "not": "never", "baseline": "to be compared with"}
-CODES = ("choice-unknown", "choice-refused", "rejections-differ", "text-too-long")
+CODES = ("choice-unknown", "choice-refused", "rejections-differ", "choice-too-long")
 """What it answers for."""
 
 
@@ -108,7 +108,7 @@ class ExecutionVerifier(Agent):
         for text in (output.reason, *(one.reason for one in output.rejected)):
             if not text.strip() or len(text) > LONGEST:
                 message = f"A reason has {len(text)} characters; one or two sentences, at most {LONGEST}, are meant."
-                found.append(Violation(code="text-too-long", message=message, evidence=text[:LONGEST]))
+                found.append(Violation(code="choice-too-long", message=message, evidence=text[:LONGEST]))
         measured = [Measurement(name="choice", status="failed" if found else "passed", detail=_detail(judgements))]
         doubts = [problem.message for one in chosen[:1] for problem in one.missed]
         measured += [Measurement(name="limit in doubt", status="warning", detail=doubt) for doubt in doubts]

@@ -110,7 +110,7 @@ def _differing(output: Blueprint, due: Blueprint) -> Iterator[Violation]:
         plan = known.get(column.name)
         if plan is None:
             message = f"{column.name!r} is not to be used."
-            yield Violation(code="column-not-allowed", message=message, subject=column.name)
+            yield Violation(code="blueprint-column", message=message, subject=column.name)
         elif column.reading != plan.reading or column.source != plan.source or not may_be(due, plan.name, column.kind):
             message = f"The column {column.name!r} is not read as it stands in the file."
             yield Violation(code="blueprint-kind", message=message, subject=column.name)

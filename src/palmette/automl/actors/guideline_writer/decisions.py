@@ -47,7 +47,7 @@ def objections(decisions: Decisions, due: Blueprint) -> Iterator[Violation]:
         plan = known.get(one.column)
         if plan is None:
             message = f"{one.column!r} is not to be used, or no column.{did_you_mean(one.column, known)}"
-            yield Violation(code="column-not-allowed", message=message, subject=one.column)
+            yield Violation(code="blueprint-column", message=message, subject=one.column)
         elif not may_be(due, one.column, one.kind):
             message = f"The column {one.column!r} is {plan.kind}, and cannot be taken for {one.kind}."
             yield Violation(code="blueprint-kind", message=message, subject=one.column)

@@ -9,6 +9,7 @@ from palmette.automl.actors.implementation_verifier.judging import Measured, jud
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import Service, rows_of_requests
+from palmette.automl.faults import located
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS
 from palmette.automl.modalities import Blueprint
@@ -17,7 +18,7 @@ from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
 from palmette.automl.store import Store
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
 ASKED = 20
@@ -58,7 +59,8 @@ class ImplementationVerifier(BaseActor):
         asking = Asking(project, material, input.blueprint, input.comparison, context.workspace, metrics)
         told = asking.told() if len(material.holdout) else Told((_out_of_fold(input),))
         if isinstance(told, ExecutionResult):
-            return Attempt(None, violations=(_failed(told),))
+            wrong = located([_failed(told)], project.folder, input.assembly, input.blueprint)
+            return Attempt(None, wrong[0].message, TERMINATE, wrong)
         scores = told.scores
         measured = Measured(
             scores={one.metric: one for one in scores},
@@ -131,8 +133,8 @@ def _beside(one: Score) -> str:
 
 def _failed(done: ExecutionResult) -> Violation:
     last = (done.stderr.strip().splitlines() or [done.note])[-1]
-    code = "contract-unfulfilled" if "ContractError: rows" in done.stderr else "contract-misused"
-    return Violation(code=code, message=f"Prediction of the hold-out fails: {last}", evidence=done.stderr[-4000:])
+    message = f"Prediction of the hold-out fails: {last}"
+    return Violation(code="prediction-failed", message=message, evidence=done.stderr[-4000:], subject="predict.py")
 
 
 def _out_of_fold(input: ImplementationInput) -> Score:

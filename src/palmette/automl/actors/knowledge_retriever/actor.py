@@ -11,7 +11,8 @@ from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 LONGEST = 400
 CODES = (
-    "insight-unsourced", "insight-twice", "insight-overstated", "insights-too-many", "sources-differ", "text-too-long",
+    "insight-unsourced", "insight-twice", "insight-overstated", "insight-too-long", "insights-too-many",
+    "sources-differ",
 )  # fmt: skip
 """What it answers for."""
 
@@ -93,7 +94,7 @@ class KnowledgeRetriever(Agent):
                 wrong.append(Violation(code="insight-twice", message=f"{subject!r} stands twice.", subject=subject))
             if not one.text.strip() or not one.because.strip() or len(one.text) + len(one.because) > 2 * LONGEST:
                 message = f"An insight has {len(one.text)} characters; a sentence, and a reason, are meant."
-                wrong.append(Violation(code="text-too-long", message=message, subject=subject))
+                wrong.append(Violation(code="insight-too-long", message=message, subject=subject))
             seen.add(one.source)
         if len(output.insights) > MOST:
             message = f"There are {len(output.insights)} insights; {MOST} at most are handed on."

@@ -20,7 +20,10 @@ from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
 LONGEST = 300
-CODES = ("candidate-unknown", "candidate-twice", "candidates-too-many", "figures-differ", "text-too-long", "plan-empty")
+CODES = (
+    "candidate-unknown", "candidate-twice", "candidate-too-long", "candidates-too-many", "estimates-differ",
+    "plan-empty",
+)  # fmt: skip
 """What it answers for."""
 
 
@@ -88,19 +91,19 @@ class ModelPlanner(Agent):
                 found.append(_unknown(one.algorithm, known))
             elif due.model_copy(update={"reason": one.reason}) != one:
                 message = f"Estimated again, the figures of {one.algorithm} differ."
-                found.append(Violation(code="figures-differ", message=message, subject=one.algorithm))
+                found.append(Violation(code="estimates-differ", message=message, subject=one.algorithm))
             if one.algorithm in seen:
                 message = f"{one.algorithm} is proposed twice."
                 found.append(Violation(code="candidate-twice", message=message, subject=one.algorithm))
             if not one.reason.strip() or len(one.reason) > LONGEST:
                 message = f"The reason has {len(one.reason)} characters; one sentence of at most {LONGEST} is meant."
-                found.append(Violation(code="text-too-long", message=message, subject=one.algorithm))
+                found.append(Violation(code="candidate-too-long", message=message, subject=one.algorithm))
             seen.add(one.algorithm)
         if len(output.candidates) > MOST:
             message = f"There are {len(output.candidates)} candidates; {MOST} at most are meant."
             found.append(Violation(code="candidates-too-many", message=message))
         if (output.data, output.folds) != (input.data_plan, folds_of(input.profile, input.requirements)):
-            found.append(Violation(code="figures-differ", message="The data plan or the folds are not those given."))
+            found.append(Violation(code="estimates-differ", message="The data plan or the folds are not those given."))
         detail = f"{len(output.candidates)} candidates of {input.data_plan.plan.name}, estimated again"
         status: Literal["passed", "failed"] = "failed" if found else "passed"
         return Verdict.of(found, [Measurement(name="candidates", status=status, detail=detail)])

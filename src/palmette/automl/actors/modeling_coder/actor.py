@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from palmette.automl import briefs
 from palmette.automl.artefacts import Code, Track, TrackCode
+from palmette.automl.faults import answers_for
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.reach import objections
 from palmette.documents import Model
@@ -98,10 +99,10 @@ class ModelingCoder(Agent):
 
     def implicated(self, violation: Violation, output: TrackCode) -> str | None:
         """To blame where a model takes the features for something else than was agreed."""
-        subjects = {"", output.track, *(file.path for file in output.files)}
-        if violation.code not in OWN or violation.subject not in subjects:
+        if not answers_for(violation, {output.track, *(file.path for file in output.files)}, OWN, "contract-misused"):
             return None
-        return f"The models of {output.track} do not keep the contract: {violation.message}"
+        said = "do not keep the contract" if violation.code in OWN else "fail at work"
+        return f"The models of {output.track} {said}: {violation.message}"
 
 
 def module_of(track: Track) -> str:

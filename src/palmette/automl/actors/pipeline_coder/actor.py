@@ -5,6 +5,7 @@ from __future__ import annotations
 from palmette.automl.actors.assembler.actor import Assembler, AssemblerInput
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode
 from palmette.automl.data import Dataset
+from palmette.automl.faults import AT_WORK
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
 from palmette.automl.store import Store
@@ -43,7 +44,8 @@ class PipelineCoder(BaseActor):
 
     def implicated(self, violation: Violation, output: Assembly) -> str | None:
         """To blame for whatever is wrong with code or models: nobody else has written any."""
-        codes = ("contract-unfulfilled", "contract-misused", "no-candidate", "model-missing")
+        trained = ("contract-unfulfilled", "contract-misused", "no-candidate", "model-missing", "member-missing")
+        codes = {*trained, *AT_WORK}
         return f"Write and train the whole again: {violation.message}" if violation.code in codes else None
 
 

@@ -21,8 +21,8 @@ NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 FAILED = ("plan-rejected", "constraint-missed", "plan-empty")
 """What later actors find wrong with plans."""
 CODES = (
-    *FAILED, "plans-missing", "plan-name", "plan-miscounted", "plan-twice", "plan-repeated", "algorithm-unknown",
-    "algorithm-not-allowed", "tracks-differ", "ensemble-misfit", "text-too-long",
+    *FAILED, "plans-missing", "plan-name", "plan-miscounted", "plan-twice", "plan-repeated", "plan-algorithm",
+    "algorithm-not-allowed", "tracks-differ", "ensemble-misfit", "plan-too-long",
 )  # fmt: skip
 """What it answers for."""
 
@@ -189,13 +189,13 @@ def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterato
     for name in one.algorithms:
         if name not in here:
             message = f"{name!r} is not here for this task.{did_you_mean(name, here)} There are {', '.join(here)}."
-            yield Violation(code="algorithm-unknown", message=message, subject=one.name)
+            yield Violation(code="plan-algorithm", message=message, subject=one.name)
         elif name not in wanted.allowed:
             message = f"The request does not allow {name!r}; it allows {', '.join(wanted.allowed)}."
             yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
     if not one.algorithms:
         message = f"{one.name!r} names no algorithm. Name those to be tried, of {', '.join(wanted.allowed)}."
-        yield Violation(code="algorithm-unknown", message=message, subject=one.name)
+        yield Violation(code="plan-algorithm", message=message, subject=one.name)
     if set(one.tracks) != (needed := set(map(track_of, one.algorithms))):
         message = f"The tracks of {one.name!r} are those of its algorithms: {', '.join(sorted(needed)) or 'none'}."
         yield Violation(code="tracks-differ", message=message, subject=one.name)
@@ -209,4 +209,4 @@ def _of_texts(one: Plan) -> Iterator[Violation]:
     texts = [one.idea, one.validation, one.tuning, *one.preparation, *one.reasons]
     if not one.idea.strip() or len(texts) > MOST_TEXTS or any(len(text) > LONGEST for text in texts):
         message = f"{one.name!r} needs an idea in a sentence, and no text of more than {LONGEST} characters."
-        yield Violation(code="text-too-long", message=message, subject=one.name)
+        yield Violation(code="plan-too-long", message=message, subject=one.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from palmette.automl import briefs
 from palmette.automl.artefacts import Code
 from palmette.automl.data import Dataset
+from palmette.automl.faults import answers_for
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
@@ -26,7 +27,7 @@ SHOWN = 6
 """Training rows that a writer is shown, as they stand in the file."""
 SHOWN_SIGNS = 3000
 OWN = ("contract-unfulfilled", "reaches-outside", "syntax")
-"""Codes that it answers for, where the subject is its file."""
+"""Codes that it answers for, where the subject is one of its files."""
 
 
 class PreprocessingInput(Model):
@@ -111,10 +112,11 @@ class PreprocessingCoder(Agent):
         return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: Code) -> str | None:
-        """To blame where features are not what was agreed."""
-        if violation.code not in OWN or violation.subject not in (WRITTEN, ""):
+        """To blame where features are not what was agreed, and where its files fail at work."""
+        if not answers_for(violation, {file.path for file in output.files}, OWN, "contract-unfulfilled"):
             return None
-        return f"Preprocessing does not fulfil the contract: {violation.message}"
+        said = "does not fulfil the contract" if violation.code in OWN else "fails at work"
+        return f"Preprocessing {said}: {violation.message}"
 
 
 def _seen(rows: Path) -> str:
