@@ -54,7 +54,7 @@ class Description(Model):
     """As published; 0 is held out, numbers from 11 on are not of the paper."""
     aliases: tuple[str, ...] = ()
     """Other names that the published tables give it."""
-    origin: Literal["paper", "open"]
+    origin: Literal["paper", "held-out", "open"]
     difficulty: Literal["easy", "medium", "hard"]
     operations: Operations
     """Of the gold script."""

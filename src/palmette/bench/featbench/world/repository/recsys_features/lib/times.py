@@ -14,11 +14,18 @@ def known(
     event_time: str,
     arrival: str | None = None,
     days: int | None = None,
+    partition: str | None = None,
 ) -> DataFrame:
-    """The rows of the `days` before the cut-off (all, without it) that had arrived before it."""
+    """The rows of the `days` before the cut-off (all, without it) that had arrived before it.
+
+    `partition` is the column with the day of the event, where the table is partitioned by it.
+    """
     rows = frame.where(F.col(event_time) < F.lit(cutoff))
     if days is not None:
-        rows = rows.where(F.col(event_time) >= F.lit(cutoff - timedelta(days=days)))
+        start = cutoff - timedelta(days=days)
+        rows = rows.where(F.col(event_time) >= F.lit(start))
+        if partition is not None:
+            rows = rows.where(F.col(partition).between(F.lit(start.date()), F.lit(cutoff.date())))
     return rows if arrival is None else rows.where(F.col(arrival) < F.lit(cutoff))
 
 

@@ -10,10 +10,10 @@ import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from recsys_features.lib.columns import publish, ratio
+from recsys_features.lib.columns import distinct_where, publish, ratio
 from recsys_features.lib.frames import overwrite, read, session
 from recsys_features.lib.times import known
 from recsys_features.settings import ViewSettings
@@ -29,18 +29,13 @@ def read_inputs(spark: SparkSession, settings: ViewSettings) -> dict[str, DataFr
 
 def compute(inputs: dict[str, DataFrame], cutoff: datetime) -> DataFrame:
     """A row for each offer that somebody has met in the last 30 days."""
-    rows = known(inputs["offer_interactions"], cutoff, "occurred_at", "loaded_at", days=30)
+    rows = known(inputs["offer_interactions"], cutoff, "occurred_at", "loaded_at", 30, "day")
     reach = rows.groupBy("offer_id").agg(
-        _users("view").alias("viewers_30d"),
-        _users("click").alias("clickers_30d"),
+        distinct_where("user_id", F.col("kind") == "view").alias("viewers_30d"),
+        distinct_where("user_id", F.col("kind") == "click").alias("clickers_30d"),
     )
     shares = reach.withColumn("click_share_30d", ratio(F.col("clickers_30d"), F.col("viewers_30d")))
     return publish(shares, cutoff, GRAIN, COLUMNS, counts=["viewers_30d", "clickers_30d"])
-
-
-def _users(kind: str) -> Column:
-    """Users with an interaction of a kind."""
-    return F.count_distinct(F.when(F.col("kind") == kind, F.col("user_id")))
 
 
 def save(frame: DataFrame, settings: ViewSettings) -> None:
