@@ -10,8 +10,11 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 
+from report_cases import Page
+
 import palmette
 from palmette.automl.arguments import arguments_of
+from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
 from palmette.errors import UserError
@@ -55,6 +58,23 @@ def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> No
     assert all("palmette" not in path.read_text("utf-8") for path in folder.rglob("*.py"))
 
 
+def report_of(run: RunResult) -> Page:
+    return Page((Path(run.value("delivery")["folder"]) / "report.html").read_text("utf-8"))
+
+
+def test_the_report_tells_of_every_actor_and_loads_nothing(run: RunResult) -> None:
+    page, told = report_of(run), report_of(run).sections["costs"]
+    missing = [name for name in run.state.actors if name.replace("_", " ").capitalize() not in told]
+    assert not missing and len(run.state.actors) > 12
+    assert "training, traditional track" in told and "0 calls, 0 tokens, $0" in told
+    assert all(plan["name"] in page.sections["plans"] for plan in run.value("plans")["plans"])
+    addresses = [value for _, one in page.elements for name, value in one.items() if name in ("src", "href", "data")]
+    assert not [value for value in addresses if not str(value).startswith("#")]
+    folder = Path(run.value("delivery")["folder"])
+    manifest = read_manifest(folder)
+    assert manifest and "report.html" in manifest.files and not differing(folder, manifest)
+
+
 def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:
     file = run.path("requirements") / "value.json"
     told = json.loads(file.read_text("utf-8"))
@@ -66,7 +86,10 @@ def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunRes
     statuses = {one["wish"]: one["status"] for one in again.value("assessment")["judged"]}
     assert statuses["accuracy >= 0.999999"] != "pass" and statuses["model size <= 5e+07"] == "pass"
     times = {name: actor.invocations for name, actor in again.state.actors.items()}
-    assert times["request_verifier"] == times["assembler"] == 1 and times["implementation_verifier"] == 2
+    assert times["request_verifier"] == times["assembler"] == 1
+    assert times["implementation_verifier"] == 2
+    page = report_of(again)
+    assert "Accuracy: at least 1" in page.sections["requirements"] and "2 in 2 calls" in page.sections["costs"]
 
 
 def test_what_is_not_asked_for_a_model_is_declined_with_an_example(

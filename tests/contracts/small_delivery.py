@@ -15,7 +15,7 @@ import pandas as pd
 from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
 from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
 from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
-from palmette.automl.artefacts import Assembly, Assessment, Delivery, Settings, TrackRun
+from palmette.automl.artefacts import Assembly, Delivery, Settings, TrackRun
 from palmette.automl.data.load import load
 from palmette.automl.endpoint import Measured
 from palmette.automl.material import Material
@@ -67,9 +67,6 @@ class SmallDelivery:
         self.input = DeployerInput(
             assembly=assembly,
             comparison=comparison,
-            assessment=Assessment(
-                rows=0, scores=(), status="pass", training_seconds=1.0, megabytes=1.0, milliseconds=1.0
-            ),
             requirements=requirements,
             dataset=loaded.dataset,
             blueprint=blueprint,

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from palmette.automl.artefacts import Settings, Track
 from palmette.automl.data import Dataset, Places, TableError
 from palmette.automl.endpoint.folder import require_replaceable
+from palmette.automl.report import describe
 from palmette.automl.requirements import DataSummary, Request, read_request
 from palmette.automl.store import Store
 from palmette.documents import Model
@@ -93,6 +94,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         approve=wanted.approve,
         seed=wanted.settings.seed,
         about=f"{about(choice, budget)}\nplanner: {planner}",
+        finish=lambda: describe(folder),
     )
 
 

@@ -85,6 +85,7 @@ class Desk:
             ledger.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed))
         self._observer.opened(setup.about)
         Executor(setup, self.folder, ledger).run(given)
+        setup.finish()
 
     def _open(self) -> Setup:
         name = self._opened.environment

@@ -112,6 +112,8 @@ class Setup:
     seed: int = 0
     about: str = ""
     """What a person should know before the first step, e.g. who answers the agents' tasks, and the limits."""
+    finish: Callable[[], None] = lambda: None
+    """Makes what takes the whole run, e.g. a report; called whenever END is reached, after a resume as well."""
     close: Callable[[], None] = lambda: None
     """Releases what the environment opened; called once, whatever happens."""
 

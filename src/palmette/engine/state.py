@@ -163,13 +163,16 @@ def fold(entries: Iterable[e.Entry], state: RunState | None = None) -> RunState:
 
 def apply(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more event."""
-    event = entry.event
-    waited = isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
-    waited = waited or (isinstance(event, e.CallAnswered) and event.by_person)
-    if not waited:
-        passed = max(0.0, entry.at - state.last)
-        state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
-    return replace(_apply(state, event, entry.at), last=entry.at)
+    passed = 0.0 if is_after_waiting(entry.event) else max(0.0, entry.at - state.last)
+    state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
+    return replace(_apply(state, entry.event, entry.at), last=entry.at)
+
+
+def is_after_waiting(event: e.Event) -> bool:
+    """Whether nobody worked on the run in the time before this event: a person was waited for, or it lay still."""
+    if isinstance(event, e.CallAnswered):
+        return event.by_person
+    return isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
 
 
 def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C901 - one case an event

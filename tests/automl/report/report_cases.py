@@ -11,6 +11,7 @@ from palmette.automl.artefacts import (
     Assessment,
     Choice,
     Comparison,
+    CurveFact,
     DataPlan,
     Expectation,
     Insight,
@@ -22,22 +23,29 @@ from palmette.automl.artefacts import (
     Rejected,
     Score,
     Standing,
+    TrackRun,
+    Worth,
 )
 from palmette.automl.data import Aim, Column, DataFile, Dataset, HoldOut, Reading, Repair
 from palmette.automl.measure import Predictions
-from palmette.automl.modalities.tabular import Blueprint, ColumnPlan, Dropped
+from palmette.automl.modalities import Blueprint as AnyBlueprint
+from palmette.automl.modalities import clustering, tabular
+from palmette.automl.modalities.tabular import ColumnPlan, Dropped
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, NumberFacts, Profile, Settled, TargetProfile
 from palmette.automl.report import (
-    CurvePoint,
+    Charge,
     Evidence,
     Findings,
     Grouping,
-    Importance,
     Latency,
+    Span,
     Stage,
+    Timeline,
+    Trait,
 )
 from palmette.automl.requirements import Assumption, Constraint, Requirements
 from palmette.automl.selection import Member, Selection
+from palmette.engine import Spend
 
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "rand"}
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
@@ -68,12 +76,13 @@ def findings_of(
         ),
         dataset=dataset_of(text, names),
         profile=profile_of(task, text, names, classes, rows),
-        assessment=assessment_of(METRICS[task], text, rows, BASELINES[task]),
+        assessment=assessment_of(METRICS[task], text, rows, BASELINES[task], names),
         comparison=comparison_of(METRICS[task], text),
         knowledge=Knowledge(insights=(Insight(text=text, source=text, because=text),)),
         **plans_of(text),
-        blueprint=None if task == "clustering" else blueprint_of(task, text, names, classes),
-        evidence=evidence_of(task, names, classes, rows),
+        blueprint=blueprint_of(task, text, names, classes),
+        tracks=(TrackRun(track="traditional", folder="t", seconds=60, candidates=3),),
+        evidence=evidence_of(task, text, names, classes, rows),
     )
 
 
@@ -115,7 +124,7 @@ def profile_of(task: str, text: str, names: list[str], classes: tuple[str, ...],
     )
 
 
-def assessment_of(metric: str, text: str, rows: int, baseline: float) -> Assessment:
+def assessment_of(metric: str, text: str, rows: int, baseline: float, names: list[str]) -> Assessment:
     constraint = Constraint(quantity="training time", comparison="<=", value=90, words=text)
     return Assessment(
         rows=rows,
@@ -124,6 +133,8 @@ def assessment_of(metric: str, text: str, rows: int, baseline: float) -> Assessm
         status="fail",
         training_seconds=83,
         megabytes=2.5,
+        worths=tuple(Worth(column=name, drop=0.1, deviation=0.02) for name in names),
+        curve=(CurveFact(rows=100, score=0.7), CurveFact(rows=480, score=0.82)),
     )
 
 
@@ -162,35 +173,40 @@ def plans_of(text: str) -> dict[str, Any]:
     }
 
 
-def blueprint_of(task: str, text: str, names: list[str], classes: tuple[str, ...]) -> Blueprint:
-    return Blueprint(
+def blueprint_of(task: str, text: str, names: list[str], classes: tuple[str, ...]) -> AnyBlueprint:
+    columns = tuple(ColumnPlan(name=name, kind="numeric", examples=(1.0, 2.0)) for name in names[1:] or names)
+    dropped = (Dropped(name=names[0], reason=text),) if len(names) > 1 else ()
+    if task == "clustering":
+        return clustering.Blueprint(title=text, rows=480, columns=columns, dropped=dropped, validation=text)
+    return tabular.Blueprint(
         title=text,
         task=task,  # type: ignore[arg-type]  # as tests give it
         target=f"{text} target",
         metric=METRICS[task],
         rows=480,
-        columns=tuple(ColumnPlan(name=name, kind="numeric", examples=(1.0, 2.0)) for name in names[1:] or names),
-        dropped=(Dropped(name=names[0], reason=text),) if len(names) > 1 else (),
+        columns=columns,
+        dropped=dropped,
         classes=classes if task == "classification" else (),
+        validation=text,
     )
 
 
-def evidence_of(task: str, names: list[str], classes: tuple[str, ...], rows: int) -> Evidence:
+def evidence_of(task: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> Evidence:
     random = np.random.default_rng(0)
     places = random.integers(0, len(classes), rows)
     values = random.normal(100, 20, rows)
     probabilities = random.dirichlet(np.ones(len(classes)), rows) + 2 * np.eye(len(classes))[places]
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     said = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
-    grouping = Grouping((50, 70), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), places.astype(np.intp))
+    traits = tuple(Trait(name, "median", (text, text), 0.5) for name in names)
+    drawn = places.astype(np.intp)
+    grouping = Grouping((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), drawn, traits)
     return Evidence(
         truth={"classification": np.array(classes)[places], "regression": values}.get(task),
         predictions={"classification": said, "regression": Predictions(values + 3)}.get(task),
-        importances=tuple(Importance(name, 0.1, 0.02) for name in names),
-        curve=(CurvePoint(100, 0.7), CurvePoint(480, 0.8)),
-        timeline=(Stage("Train and choose", 83.0),),
-        tokens=1234,
-        money=0.5,
+        learnt={"regression": values}.get(task),
+        timeline=Timeline(90.0, (Stage(text, "assembly", (Span(1.0, 80.0),), 2, 1),), 3.0),
+        bill=(Charge(text, text, Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0),),
         latency=Latency(3.5, 9.0),
         grouping=grouping if task == "clustering" else None,
     )

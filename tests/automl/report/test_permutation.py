@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from palmette.automl.artefacts import Worth
 from palmette.automl.measure import METRICS, Predictions
-from palmette.automl.report import Importance, Measure, importance
+from palmette.automl.report import Measure, importance
 
 TRUTH = np.arange(400) % 7
 
@@ -36,7 +37,7 @@ def test_what_the_model_uses_is_important_and_what_it_does_not_is_not(metric: st
     found = importance(model, rows, TRUTH, Measure(METRICS[metric]), ["noise 0", "flag", "signal"], seed=3)
     assert [one.column for one in found] == ["signal", "flag", "noise 0"]
     assert found[0].drop > found[1].drop > 0 and found[0].deviation > 0
-    assert found[2] == Importance("noise 0", 0.0, 0.0)
+    assert found[2] == Worth(column="noise 0", drop=0.0, deviation=0.0)
     assert found == importance(Model(), rows, TRUTH, Measure(METRICS[metric]), ["noise 0", "flag", "signal"], seed=3)
 
 

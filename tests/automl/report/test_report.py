@@ -6,19 +6,19 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from report_cases import METRICS, ROWS, Page, findings_of
 
-from palmette.automl.artefacts import Assessment, Score
+from palmette.automl.artefacts import Assessment, CurveFact, Score, Worth
 from palmette.automl.data import Dataset
 from palmette.automl.measure import Predictions
-from palmette.automl.report import CurvePoint, Evidence, Findings, Importance, Stage, write_report
+from palmette.automl.report import Evidence, Findings, Span, Stage, Timeline
+from palmette.automl.report import written as texts_of
 from palmette.automl.report.findings import Measured
 from palmette.automl.report.write import PARTS
 from palmette.automl.requirements import Requirements
@@ -30,11 +30,11 @@ HOSTILE = (
 LONG = "w" * 5000
 
 
-def written(folder: Path, findings: Findings) -> tuple[Page, str, str]:
+def written(findings: Findings) -> tuple[Page, str, str]:
     """The page as read, its source, and the card."""
-    assert write_report(folder, findings) == ("report.html", "MODEL_CARD.md")
-    source = (folder / "report.html").read_text(encoding="utf-8")
-    return Page(source), source, (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
+    texts = texts_of(findings)
+    assert list(texts) == ["report.html", "MODEL_CARD.md"]
+    return Page(texts["report.html"]), *texts.values()
 
 
 def require_whole(page: Page, source: str) -> None:
@@ -55,8 +55,8 @@ def require_whole(page: Page, source: str) -> None:
 
 
 @pytest.mark.parametrize("task", METRICS)
-def test_every_part_is_there_and_nothing_comes_from_outside(task: str, tmp_path: Path) -> None:
-    page, source, card = written(tmp_path, findings_of(task))
+def test_every_part_is_there_and_nothing_comes_from_outside(task: str) -> None:
+    page, source, card = written(findings_of(task))
     require_whole(page, source)
     assert "Not measured" not in page.text
     assert "0.812" in page.text and "0.750 to 0.875" in page.text and "0.812" in card
@@ -65,11 +65,11 @@ def test_every_part_is_there_and_nothing_comes_from_outside(task: str, tmp_path:
     assert drawings == {"classification": 5, "regression": 6, "clustering": 3}[task]
 
 
-def test_counts_of_the_confusion_matrix_are_those_of_the_predictions(tmp_path: Path) -> None:
+def test_counts_of_the_confusion_matrix_are_those_of_the_predictions() -> None:
     findings = findings_of(classes=("10", "9", "b c"))
     evidence = findings.evidence
     assert evidence.truth is not None and evidence.predictions is not None
-    _, source, _ = written(tmp_path, findings)
+    _, source, _ = written(findings)
     matrix = source.split('<table class="matrix')[1].split("</table>")[0]
     found = [int(one) for one in re.findall(r'<td class="h\d">(\d+)', matrix)]
     expected = [
@@ -82,9 +82,9 @@ def test_counts_of_the_confusion_matrix_are_those_of_the_predictions(tmp_path: P
 
 @pytest.mark.parametrize("text", [HOSTILE, LONG, ""], ids=["hostile", "long", "empty"])
 @pytest.mark.parametrize("task", METRICS)
-def test_texts_from_outside_stay_texts(task: str, text: str, tmp_path: Path) -> None:
+def test_texts_from_outside_stay_texts(task: str, text: str) -> None:
     classes = (f"a {text}", f"b {text}", f"c {text}")
-    page, source, card = written(tmp_path, findings_of(task, text=text, classes=classes))
+    page, source, card = written(findings_of(task, text=text, classes=classes))
     require_whole(page, source)
     assert not set("\u202e\u2066") & set(source + card)
     if text == HOSTILE:
@@ -95,32 +95,34 @@ def test_texts_from_outside_stay_texts(task: str, text: str, tmp_path: Path) -> 
     widths = [{len(re.findall(r"(?<!\\)\|", line)) for line in one.splitlines()} for one in tables]
     assert len(widths) == 3 and all(len(one) == 1 for one in widths)
     headings = [line for line in card.splitlines() if line.startswith("#")]
-    assert len(headings) == len(re.findall(r"^#", written(tmp_path, findings_of(task))[2], re.M))
+    assert len(headings) == len(re.findall(r"^#", written(findings_of(task))[2], re.M))
 
 
 MISSING: Mapping[Measured, tuple[str, dict[str, Any]]] = {
     "predictions": ("quality", {"truth": None, "predictions": None}),
-    "importances": ("importance", {"importances": ()}),
+    "importances": ("importance", {"worths": ()}),
     "curve": ("curve", {"curve": ()}),
-    "timeline": ("costs", {"timeline": ()}),
-    "tokens": ("costs", {"tokens": None}),
-    "money": ("costs", {"money": None}),
+    "timeline": ("costs", {"timeline": None}),
+    "bill": ("costs", {"bill": None}),
     "grouping": ("quality", {"grouping": None}),
 }
 
 
 @pytest.mark.parametrize("what", MISSING)
-def test_what_was_not_measured_is_said_with_its_reason(what: Measured, tmp_path: Path) -> None:
+def test_what_was_not_measured_is_said_with_its_reason(what: Measured) -> None:
     section, gone = MISSING[what]
     findings = findings_of("clustering" if what == "grouping" else "classification")
-    evidence = replace(findings.evidence, **gone, missing={what: "The <time> was up."})
-    page, source, _ = written(tmp_path, replace(findings, evidence=evidence))
+    of_assessment = {name: value for name, value in gone.items() if name in Assessment.model_fields}
+    shown = {name: value for name, value in gone.items() if name not in of_assessment}
+    evidence = replace(findings.evidence, **shown, missing={what: "The <time> was up."})
+    assessment = findings.assessment.model_copy(update=of_assessment)
+    page, source, _ = written(replace(findings, evidence=evidence, assessment=assessment))
     require_whole(page, source)
     assert "Not measured: The <time> was up." in page.sections[section]
     assert source.split(f'<section id="{section}"')[1].split("</section>")[0].count('class="plot"') == 0
 
 
-def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such(tmp_path: Path) -> None:
+def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such() -> None:
     whole = findings_of(rows=0)
     bare = replace(
         whole,
@@ -130,7 +132,7 @@ def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such(tmp_path: P
         dataset=Dataset(places=(), files=(), columns=(), rows=0),
         requirements=Requirements(text=""),
     )  # fmt: skip
-    page, source, card = written(tmp_path, bare)
+    page, source, card = written(bare)
     require_whole(page, source)
     assert "without plans" in page.sections["plans"] and "no candidates were compared" in page.sections["leaderboard"]
     assert "No rows were kept apart" in page.text and "too few rows for a hold-out" in card
@@ -140,7 +142,7 @@ def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such(tmp_path: P
     ("baseline", "better", "said"),
     [
         (0.5, True, "Beats the best baseline"),
-        (0.5, False, "Does not beat the best baseline"),
+        (0.5, False, "Ahead of the best baseline by no more than chance"),
         (0.9, True, "Does not beat the best baseline"),
         (0.76, True, "Ahead of the best baseline, but perhaps by chance"),
         (None, True, "Not compared with a baseline"),
@@ -148,7 +150,7 @@ def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such(tmp_path: P
 )
 @pytest.mark.parametrize("is_greater_better", [True, False])
 def test_the_verdict_on_the_baseline_is_plain(
-    baseline: float | None, better: bool, said: str, is_greater_better: bool, tmp_path: Path
+    baseline: float | None, better: bool, said: str, is_greater_better: bool
 ) -> None:
     """Of 0.8125 within 0.75 to 0.875, and its mirror image for an error."""
     findings = findings_of("classification" if is_greater_better else "regression")
@@ -162,59 +164,61 @@ def test_the_verdict_on_the_baseline_is_plain(
         assessment=findings.assessment.model_copy(update={"scores": (score,)}),
         comparison=findings.comparison.model_copy(update={"better": better}),
     )
-    page, _, card = written(tmp_path, changed)
+    page, _, card = written(changed)
     assert said in page.text and said in card
 
 
-def test_a_score_that_falls_on_the_hold_out_is_a_limit(tmp_path: Path) -> None:
+def test_a_score_that_falls_on_the_hold_out_is_a_limit() -> None:
     findings = findings_of()
     assert findings.comparison is not None
     lines = findings.comparison.leaderboard
     said = "better than on the hold-out"
-    assert said not in written(tmp_path, findings)[0].sections["limits"]
+    assert said not in written(findings)[0].sections["limits"]
     higher = lines[0].model_copy(update={"score": 0.9, "low": 0.88, "high": 0.92})
     fallen = findings.comparison.model_copy(update={"leaderboard": (higher, *lines[1:])})
-    assert said in written(tmp_path, replace(findings, comparison=fallen))[0].sections["limits"]
+    assert said in written(replace(findings, comparison=fallen))[0].sections["limits"]
 
 
 @pytest.mark.parametrize(("classes", "columns"), [(2, 250), (40, 5)], ids=["columns", "classes"])
-def test_a_wide_set_is_still_a_page(classes: int, columns: int, tmp_path: Path) -> None:
+def test_a_wide_set_is_still_a_page(classes: int, columns: int) -> None:
     names = tuple(f"class {number}" for number in range(classes))
-    page, source, _ = written(tmp_path, findings_of(classes=names, columns=columns))
+    page, source, _ = written(findings_of(classes=names, columns=columns))
     require_whole(page, source)
     assert all(name in page.text for name in names[:12]) and f"plain {columns - 1}" in page.text
 
 
 FLOATS = st.floats(-1e100, 1e100) | st.sampled_from([math.nan, math.inf, -math.inf])
 NAMES = st.text(min_size=1, max_size=20)
+DROPS = st.lists(FLOATS, max_size=5)
 
 
 @settings(
     max_examples=20,
     deadline=None,
     phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data(), task=st.sampled_from(list(METRICS)), text=NAMES)
-def test_whatever_was_measured_makes_a_page(data: st.DataObject, task: str, text: str, tmp_path: Path) -> None:
+def test_whatever_was_measured_makes_a_page(data: st.DataObject, task: str, text: str) -> None:
     classes = tuple(data.draw(st.lists(NAMES, min_size=2, max_size=15, unique_by=lambda name: name.strip())))
     rows = data.draw(st.integers(1, 40))
     findings = findings_of(task, text=text, classes=classes, columns=data.draw(st.integers(1, 30)), rows=rows)
     low, value, high = sorted(data.draw(st.tuples(FLOATS, FLOATS, FLOATS)), key=lambda one: (math.isnan(one), one))
     score = Score(metric=METRICS[task], value=value, low=low, high=high, baseline=data.draw(st.none() | FLOATS))
+    spans = data.draw(st.lists(st.floats(0, 1e9), max_size=4))
+    measured = {
+        "scores": (score,),
+        "worths": tuple(Worth(column=text, drop=drop, deviation=abs(drop)) for drop in data.draw(DROPS)),
+        "curve": tuple(data.draw(st.lists(st.builds(CurveFact, rows=st.integers(0, 10**9), score=FLOATS), max_size=5))),
+    }
     evidence = replace(
         findings.evidence,
-        importances=tuple(Importance(text, drop, abs(drop)) for drop in data.draw(st.lists(FLOATS, max_size=5))),
-        curve=tuple(data.draw(st.lists(st.builds(CurvePoint, st.integers(0, 10**9), FLOATS), max_size=5))),
-        timeline=tuple(Stage(text, s) for s in data.draw(st.lists(st.floats(0, 1e9), max_size=4))),
+        timeline=Timeline(sum(spans), tuple(Stage(text, "", (Span(0, one),), 1, 0) for one in spans), 0.0),
     )
     if task == "regression":
         values = [data.draw(arrays(float, rows, elements=FLOATS)) for _ in range(2)]
         evidence = replace(evidence, truth=values[0], predictions=Predictions(values[1]))
-    made = replace(
-        findings, evidence=evidence, assessment=findings.assessment.model_copy(update={"scores": (score,)})
-    )
-    page, source, _ = written(tmp_path, made)
+    made = replace(findings, evidence=evidence, assessment=findings.assessment.model_copy(update=measured))
+    page, source, _ = written(made)
     assert list(page.sections) == [anchor for anchor, _ in PARTS]
     drawn = "".join(re.findall(r"<(?:path|rect|line|circle|text) [^>]*>", source))
     assert not re.search(r'[ "MLHV](nan|-?inf)', drawn)

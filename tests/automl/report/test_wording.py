@@ -36,7 +36,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
         (wording.size, 0.25, "250 kB"),
         (wording.size, 2100, "2.1 GB"),
         (wording.money, 0.004, "< $0.01"),
-        (wording.algorithm, "xgboost + linear + xgboost", "XGBoost + Linear model"),
+        (wording.algorithm, "xgboost, linear, xgboost", "XGBoost, Linear model"),
     ],
 )
 def test_numbers_are_written_alike(write: Callable[[object], str], value: object, written: str) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -85,6 +85,27 @@ def place(project: Path, folder: Path) -> Manifest:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     return manifest
+
+
+def add(folder: Path, texts: Mapping[str, str]) -> None:
+    """Writes texts into a delivered folder, by path, and their digests into its list; nothing where it is none.
+
+    Raises:
+        MachineError: it cannot be written.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return
+    contents = {path: text.encode() for path, text in texts.items()}
+    added = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    listed = Manifest(files=dict(sorted({**manifest.files, **added}.items())))
+    try:
+        for path, content in contents.items():
+            (folder / path).write_bytes(content)
+        (folder / MANIFEST).write_text(listed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        message = f"Nothing can be added to {str(folder)!r}: {error}."
+        raise MachineError(message, "Make room, then resume the run.", code="delivery-unwritable") from error
 
 
 def _digests(folder: Path) -> Iterator[tuple[str, str]]:

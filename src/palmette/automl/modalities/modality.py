@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Derived, Score, Track
+from palmette.automl.artefacts import Derived, Score, Track, Worth
 from palmette.automl.data import Dataset
 from palmette.automl.goal import Goal, goal_of
 from palmette.automl.material import Material
@@ -64,6 +64,12 @@ class Modality(Protocol):
     """A program that holds what the preparation makes of the file `rows` to the contract, and prints their number."""
     FIXED: ClassVar[tuple[str, ...]]
     """Fields of the blueprint that nobody who writes one may choose."""
+    PARTS: ClassVar[tuple[float, ...]]
+    """Shares of the training rows that a learning curve has points at; none where more rows are not better models."""
+
+    @property
+    def positive(self) -> str | None:
+        """The class that a single probability is of; None where answers have none."""
 
     @staticmethod
     def draft(outline: Outline) -> Any:
@@ -111,6 +117,13 @@ class Modality(Protocol):
         self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """What predictions of the hold-out are worth, the metric of the run first; `also` are those of constraints."""
+
+    def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
+        """What each column of the hold-out is worth to the model that answers, the largest first.
+
+        Raises:
+            ValueError: the model fails, or the rows do not allow for the measure.
+        """
 
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
         """What a report shows of predictions of the hold-out, of the candidates, and of the best of them by name."""

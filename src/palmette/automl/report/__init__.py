@@ -3,19 +3,33 @@
 Both show the artefacts and what was measured, nothing else; what was not measured is said to be so.
 """
 
-from palmette.automl.report.findings import CurvePoint, Evidence, Findings, Grouping, Importance, Latency, Stage
+from palmette.automl.report.describing import describe
+from palmette.automl.report.findings import (
+    Charge,
+    Evidence,
+    Findings,
+    Grouping,
+    Latency,
+    Span,
+    Stage,
+    Timeline,
+    Trait,
+)
 from palmette.automl.report.permutation import Measure, importance
-from palmette.automl.report.write import write_report
+from palmette.automl.report.write import written
 
 __all__ = [
-    "CurvePoint",
+    "Charge",
     "Evidence",
     "Findings",
     "Grouping",
-    "Importance",
     "Latency",
     "Measure",
+    "Span",
     "Stage",
+    "Timeline",
+    "Trait",
+    "describe",
     "importance",
-    "write_report",
+    "written",
 ]

@@ -36,7 +36,9 @@ def _silhouettes(tried: tuple[tuple[int, float], ...]) -> Figure:
     plot.dots(counts, scores, "c0", "point")
     best = [int(scores.argmax())]
     plot.dots(counts[best], scores[best], "c1", "point")
-    return Figure("Silhouette", plot.svg(), "How well apart the groups are, by their number; 1 is perfectly.")
+    told = "How well apart the groups are, by their number; 1 is perfectly."
+    edge = " The best number is the largest that was tried: there may be more groups."
+    return Figure("Silhouette", plot.svg(), told + edge * (int(counts[best[0]]) == int(counts.max())))
 
 
 def _projected(places: Floats, groups: NDArray[np.intp]) -> Figure:
@@ -50,6 +52,7 @@ def _projected(places: Floats, groups: NDArray[np.intp]) -> Figure:
     for group in names:
         of_group = groups == group
         plot.dots(one[of_group], two[of_group], f"c{group}" if 0 <= group < COLOURED else "faint")
-    keys = tuple((f"c{group}", f"group {group + 1}") for group in names if 0 <= group < COLOURED)
+    keys = tuple((f"c{group}", f"group {group}") for group in names if 0 <= group < COLOURED)
+    keys += (("faint", "smaller groups"),) if max(names) >= COLOURED else ()
     caption = "Each dot is a row; near rows are alike, as far as a plane can show."
     return Figure("Rows in the plane", plot.svg(), caption, keys)

@@ -9,39 +9,74 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Assessment, Choice, Comparison, Knowledge, Plans
+from palmette.automl.artefacts import Assessment, Choice, Comparison, Knowledge, Plans, TrackRun
 from palmette.automl.data import Dataset
 from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
+from palmette.engine import Spend
 
-Measured = Literal["predictions", "importances", "curve", "timeline", "tokens", "money", "grouping"]
-
-
-class Importance(NamedTuple):
-    """What a column is worth to the model."""
-
-    column: str
-    drop: float
-    """By how much the metric worsens, on average, when the column is shuffled; below 0 where it improves."""
-    deviation: float
-    """Of the drops of single shuffles."""
+Measured = Literal["predictions", "importances", "curve", "timeline", "bill", "grouping"]
 
 
-class CurvePoint(NamedTuple):
-    """What the model would be, learnt from fewer rows."""
+class Span(NamedTuple):
+    """A time in which something was done, in seconds in which the run was worked on."""
 
-    rows: int
-    score: float
+    start: float
+    """Since the beginning."""
+    seconds: float
 
 
 class Stage(NamedTuple):
-    """A part of the run."""
+    """An actor's part of the run."""
 
     name: str
+    artefact: str
+    """What it makes; empty where it never succeeded."""
+    spans: tuple[Span, ...]
+    """One for each time that it was called."""
+    attempts: int
+    failed: int
+    """Of the attempts."""
+
+    @property
+    def seconds(self) -> float:
+        return sum(span.seconds for span in self.spans)
+
+
+class Timeline(NamedTuple):
+    """The whole run."""
+
     seconds: float
+    """In which it was worked on: waiting for people, and lying still, aside."""
+    stages: tuple[Stage, ...]
+    """In the order in which they began."""
+    asking: float
+    """Seconds in which a language model was waited for."""
+
+
+class Charge(NamedTuple):
+    """What an actor's calls of a language model came to."""
+
+    actor: str
+    """Empty: what was asked before the first actor."""
+    role: str
+    spend: Spend
+    seconds: float
+    """Waited, of calls in parallel the sum."""
+
+
+class Trait(NamedTuple):
+    """What a column is like in each group."""
+
+    name: str
+    kind: str
+    """`median` or `commonest`."""
+    groups: tuple[str, ...]
+    apart: float
+    """From 0 to 1: how much of the column's differences is between the groups."""
 
 
 class Latency(NamedTuple):
@@ -64,6 +99,7 @@ class Grouping:
     """(n, 2): rows, or some of them, in the plane."""
     groups: NDArray[np.intp] | None = None
     """(n,): the group of each row of the projection, from 0."""
+    traits: tuple[Trait, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,14 +110,17 @@ class Evidence:
     """(n,): class names as text, or numbers, of the hold-out; of the training rows where there is no hold-out."""
     predictions: Predictions | None = None
     """Of the same rows; out of fold where there is no hold-out."""
-    importances: tuple[Importance, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
-    timeline: tuple[Stage, ...] = ()
-    """In the order of the run."""
-    tokens: int | None = None
-    """Of language models, in and out; 0 where none was asked."""
-    money: float | None = None
-    """US dollars."""
+    positive: str | None = None
+    """The class that curves are about, of two."""
+    learnt: NDArray[np.generic] | None = None
+    """(m,): class names or numbers of the training rows."""
+    worth: str = "How much worse the metric becomes"
+    """What the worth of a column measures, before `when it is shuffled`."""
+    limits: tuple[str, ...] = ()
+    """What a model of this making cannot do, in sentences."""
+    timeline: Timeline | None = None
+    bill: tuple[Charge, ...] | None = None
+    """Nothing in it: no language model was asked."""
     latency: Latency | None = None
     """None where only the assessment's median is known, or nothing."""
     grouping: Grouping | None = None
@@ -98,7 +137,9 @@ class Findings:
     profile: Profile
     assessment: Assessment
     blueprint: Blueprint | None = None
-    """None for a clustering."""
+    """None where a run had none."""
+    tracks: tuple[TrackRun, ...] = ()
+    """What was trained, and for how long."""
     comparison: Comparison | None = None
     """None where nothing was compared."""
     knowledge: Knowledge | None = None
@@ -107,7 +148,7 @@ class Findings:
     """None, as the plans, where a run went without."""
     evidence: Evidence = Evidence()
     made: str = ""
-    """Date, as it is to be shown."""
+    """When and in which run, as it is to be shown."""
 
     @property
     def milliseconds(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palmette.automl.artefacts import Assessment, Score, Status
+from palmette.automl.artefacts import Assessment, Comparison, Score, Status
 from palmette.automl.measure import METRICS
 from palmette.automl.report.findings import Findings
 from palmette.automl.report.wording import (
@@ -14,7 +14,7 @@ from palmette.automl.report.wording import (
     fixed,
     many,
     metric,
-    money,
+    price,
     seconds,
     share,
     short,
@@ -101,6 +101,24 @@ def is_greater_better(name: str) -> bool:
     return METRICS[name].greater_is_better if name in METRICS else True
 
 
+def why_chosen(comparison: Comparison) -> str:
+    """What is delivered, and by how much it is ahead of the best baseline."""
+    selection, sign = comparison.selection, 1 if is_greater_better(comparison.selection.metric) else -1
+    places = decimals([one.high - one.low for one in comparison.leaderboard if one.track != "baseline"])
+    names = " and ".join(
+        algorithm(one.algorithm) + (f" ({share(one.weight)})" if len(selection.members) > 1 else "")
+        for one in selection.members
+    )
+    what = f"the mean of {names}" if len(selection.members) > 1 else names
+    said = f"Chosen is {what}: {metric(selection.metric)} {fixed(selection.score, places)} {comparison.measured}"
+    others = [one for one in comparison.leaderboard if one.track == "baseline"]
+    if not others:
+        return f"{said}. No baseline finished."
+    best = max(others, key=lambda one: sign * one.score)
+    beside = f"the best baseline ({algorithm(best.algorithm)}) has {fixed(best.score, places)}"
+    return f"{said}; {beside}." if comparison.better else f"{said}; {beside}, and the lead may be chance."
+
+
 def _files(findings: Findings) -> list[str]:
     return [file.path.rsplit("/", 1)[-1] for file in findings.dataset.files[:3]]
 
@@ -130,7 +148,7 @@ def _gauge(score: Score | None) -> Gauge | None:
 def _beside_baseline(findings: Findings) -> Verdict:
     """Whether the model is worth having: ahead of the best baseline, and by more than chance."""
     score, compared = next(iter(findings.assessment.scores), None), findings.comparison
-    why = compared.reason if compared else ""
+    why = why_chosen(compared) if compared else ""
     if score is None or (baseline := score.baseline) is None:
         return Verdict("partly", "Not compared with a baseline", "No baseline was measured on the same rows.")
     line = score_line(score)
@@ -139,7 +157,8 @@ def _beside_baseline(findings: Findings) -> Verdict:
     ahead = sign * (score.value - baseline) > 0
     worst = score.low if sign > 0 else score.high
     if not ahead or (compared is not None and not compared.better):
-        return Verdict("fail", "Does not beat the best baseline", " ".join(filter(None, (numbers, why))))
+        text = "Ahead of the best baseline by no more than chance" if ahead else "Does not beat the best baseline"
+        return Verdict("fail", text, " ".join(filter(None, (numbers, why))))
     if sign * (worst - baseline) <= 0:
         return Verdict("partly", "Ahead of the best baseline, but perhaps by chance", numbers)
     return Verdict("pass", "Beats the best baseline", numbers)
@@ -166,13 +185,16 @@ def _tiles(findings: Findings) -> list[Tile]:
     answer = findings.milliseconds
     lines = findings.comparison.leaderboard if findings.comparison else ()
     skill = next((one.skill for one in lines if one.chosen), None)
-    cost = [Tile("Language model cost", money(evidence.money))] if evidence.money is not None else []
-    removed = [Tile("Error removed, against no model", share(max(0.0, skill)))] if skill is not None else []
+    asked = evidence.bill is not None and any(one.spend.calls for one in evidence.bill)
+    cost = [Tile("Language models", price(evidence.bill))] if evidence.bill and asked else []
+    whole = [Tile("The whole run", seconds(evidence.timeline.seconds))] if evidence.timeline else []
+    removed = [Tile("Error removed", share(max(0.0, skill)))] if skill is not None else []
     return [
         Tile("Rows learnt from", fixed(findings.profile.holdout.training_rows, 0)),
         Tile("Rows held out", fixed(assessment.rows, 0) if assessment.rows else "none"),
         *removed,
         Tile("Training", seconds(assessment.training_seconds)),
+        *whole,
         *([Tile("Answer for one row", seconds(answer / 1000))] if answer is not None else []),
         Tile("Model on disk", size(assessment.megabytes)),
         *cost,

@@ -100,9 +100,7 @@ def _of_rows(findings: Findings) -> Iterator[str]:
         )
     if holdout.left_out:
         yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on such."
-    if findings.blueprint and findings.blueprint.bounds:
-        low, high = findings.blueprint.bounds
-        yield f"Predictions are kept between {number(low)} and {number(high)}: nothing beyond is ever predicted."
+    yield from findings.evidence.limits
 
 
 def _of_use(findings: Findings) -> Iterator[str]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.artefacts import Worth
 from palmette.automl.measure import Metric, Predictions, score
-from palmette.automl.report.findings import Importance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def importance(
     *,
     seed: int = 0,
     most: int = MOST,
-) -> tuple[Importance, ...]:
+) -> tuple[Worth, ...]:
     """How much worse the metric becomes when one column at a time is shuffled, the largest loss first.
 
     Args:
@@ -69,7 +69,9 @@ def importance(
     sign = 1.0 if measure.metric.greater_is_better else -1.0
     drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
     means, deviations = drops.mean(axis=1).tolist(), drops.std(axis=1, ddof=1).tolist()
-    return tuple(sorted(map(Importance, measured, means, deviations), key=lambda one: -one.drop))
+    found = zip(measured, means, deviations, strict=True)
+    worths = [Worth(column=column, drop=drop, deviation=deviation) for column, drop, deviation in found]
+    return tuple(sorted(worths, key=lambda one: -one.drop))
 
 
 def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:

@@ -185,6 +185,26 @@ def bar(part: float, kind: str = "c0") -> Markup:
     return Markup(drawn).format(kind, width)
 
 
+def spans_bar(parts: Iterable[tuple[float, float]], kind: str = "c0") -> Markup:
+    """Bars in a cell, each from a place of its width, 0 to 1, and so wide; never too narrow to be seen."""
+    box = Markup('<rect class="fill {}" x="{:.2f}%" width="{:.2f}%" height="100%"/>')
+    drawn = [box.format(kind, 100 * min(start, 0.995), max(0.5, 100 * width)) for start, width in parts]
+    return Markup('<svg class="bar" aria-hidden="true">{}</svg>').format(Markup("").join(drawn))
+
+
+def shares_bar(parts: Sequence[tuple[str, float]], told: str) -> Markup:
+    """One bar, divided among kinds with their values."""
+    whole, start, drawn = sum(value for _, value in parts) or 1.0, 0.0, []
+    for kind, value in parts:
+        width = 100 * value / whole
+        box = Markup('<rect class="fill {}" x="{:.2f}%" width="{:.2f}%" height="100%"/>')
+        drawn.append(box.format(kind, start, width))
+        start += width
+    return Markup('<svg class="bar shares" role="img" aria-label="{}">{}</svg>').format(
+        clean(told), Markup("").join(drawn)
+    )
+
+
 def interval_bar(value: float, low: float, high: float, span: tuple[float, float], kind: str = "c0") -> Markup:
     """A dot and its interval in a cell; `span` is what the ends of the cell stand for."""
     start, end = span

@@ -1,4 +1,4 @@
-"""Rows of tables as they are written: the leaderboard, columns, classes of the target, importances, stages."""
+"""Rows of tables as they are written: the leaderboard, columns, classes of the target, importances, traits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from palmette.automl.artefacts import Plan, Standing
+from palmette.automl.artefacts import Plan, Standing, Worth
 from palmette.automl.profile import ColumnProfile, Leak, TargetProfile
-from palmette.automl.report.findings import Findings, Importance, Stage
+from palmette.automl.report.findings import Findings, Grouping, Trait
 from palmette.automl.report.plots import bar, interval_bar
-from palmette.automl.report.wording import decimals, fixed, number, seconds, share, short
+from palmette.automl.report.wording import decimals, fixed, number, share, short
 
 FAR = 3.0
 """Times the range of the candidates that a baseline may be away and still be drawn to scale."""
@@ -54,14 +54,6 @@ class Weighed(NamedTuple):
 
     name: str
     drop: str
-    drawing: Markup
-
-
-class Spent(NamedTuple):
-    """A stage with its time."""
-
-    name: str
-    time: str
     drawing: Markup
 
 
@@ -141,7 +133,7 @@ def _summary(column: ColumnProfile) -> str:
     return ", ".join(f"{short(one.value, 20)} {share(one.share)}" for one in column.frequent[:MOST_VALUES])
 
 
-def importances(found: Sequence[Importance]) -> tuple[Weighed, ...]:
+def importances(found: Sequence[Worth]) -> tuple[Weighed, ...]:
     """With bars to the scale of the largest."""
     most = max((one.drop for one in found), default=0.0)
     places = min(4, decimals([2 * one.deviation for one in found if one.deviation > 0])) if found else 0
@@ -155,12 +147,9 @@ def importances(found: Sequence[Importance]) -> tuple[Weighed, ...]:
     )
 
 
-def stages(timeline: Sequence[Stage]) -> tuple[Spent, ...]:
-    """With bars to the scale of the whole."""
-    total = sum(stage.seconds for stage in timeline)
-    return tuple(
-        Spent(stage.name, seconds(stage.seconds), bar(stage.seconds / total if total else 0.0)) for stage in timeline
-    )
+def traits(grouping: Grouping | None) -> tuple[Trait, ...]:
+    """What sets the groups apart most comes first."""
+    return tuple(sorted(grouping.traits, key=lambda one: -one.apart) if grouping else ())
 
 
 def target_classes(target: TargetProfile | None) -> tuple[Frequency, ...]:

@@ -9,10 +9,19 @@ from importlib import metadata
 
 import numpy as np
 
+from palmette.automl.measure.metrics import Floats
 from palmette.automl.report.classification import Classified, classified
 from palmette.automl.report.clustering import grouped
-from palmette.automl.report.findings import Findings, Measured
-from palmette.automl.report.headline import Headline, ScoreLine, headline, is_greater_better, score_line
+from palmette.automl.report.costs import Costs, costs
+from palmette.automl.report.findings import Findings, Measured, Trait
+from palmette.automl.report.headline import (
+    Headline,
+    ScoreLine,
+    headline,
+    is_greater_better,
+    score_line,
+    why_chosen,
+)
 from palmette.automl.report.limits import limits
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 from palmette.automl.report.regression import Regressed, histogram, regressed
@@ -22,28 +31,26 @@ from palmette.automl.report.tables import (
     LeakRow,
     Place,
     PlanCard,
-    Spent,
     Weighed,
     column_rows,
     importances,
     leaderboard,
     leaks,
     plan_cards,
-    stages,
     target_classes,
+    traits,
 )
-from palmette.automl.report.wording import metric
+from palmette.automl.report.wording import fixed, metric, number
 
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "pandas", "numpy")
 SHOWN_FIELDS = 4
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 REASONS: dict[Measured, str] = {
     "predictions": "no predictions on known rows were kept",
-    "importances": "no column was shuffled",
-    "curve": "the model was not learnt from fewer rows",
+    "importances": "no column was shuffled, as there are too few rows apart from those learnt from",
+    "curve": "the model was not learnt from fewer rows, as that takes too long or they are too few",
     "timeline": "no times were kept",
-    "tokens": "no count of tokens was kept",
-    "money": "no bill was kept",
+    "bill": "no bill was kept",
     "grouping": "no groups were kept",
 }
 
@@ -55,6 +62,10 @@ class View:
     findings: Findings
     headline: Headline
     scores: tuple[ScoreLine, ...]
+    chosen: str
+    """What is delivered, and why; empty where nothing was compared."""
+    validation: str
+    """How candidates were compared and why so, by the guideline, else by the plan; empty where neither says it."""
     places: tuple[Place, ...]
     columns: tuple[ColumnRow, ...]
     target: tuple[Frequency, ...]
@@ -62,12 +73,13 @@ class View:
     plans: tuple[PlanCard, ...]
     weights: tuple[Weighed, ...]
     """Of the columns that were shuffled, which may be some of those used."""
-    stages: tuple[Spent, ...]
+    costs: Costs
     classified: Classified | None
     regressed: Regressed | None
     distribution: Figure | None
     curve: Figure | None
     groups: tuple[Figure, ...]
+    traits: tuple[Trait, ...]
     limits: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
     request: str
@@ -83,38 +95,61 @@ def view_of(findings: Findings) -> View:
     evidence, task = findings.evidence, findings.profile.aim.task
     truth, predictions = evidence.truth, evidence.predictions
     has_rows = truth is not None and predictions is not None and len(truth) > 0
-    of_classes = of_numbers = drawn = None
-    name = findings.assessment.scores[0].metric if findings.assessment.scores else ""
+    of_classes = of_numbers = None
+    name, target = _metric(findings), findings.profile.aim.target
     if has_rows and task == "classification":
         assert truth is not None and predictions is not None
-        positive = findings.blueprint.positive if findings.blueprint else None
-        of_classes = classified(truth, predictions, positive)
+        of_classes = classified(truth, predictions, evidence.positive)
     if has_rows and task == "regression":
         assert truth is not None and predictions is not None
         values = truth.astype(np.float64)
-        is_log = name in LOGARITHMIC and bool((values > 0).all())
-        of_numbers = regressed(values, predictions.values.astype(np.float64), findings.profile.aim.target, is_log)
-        drawn = histogram(values, findings.profile.aim.target, is_log) if np.isfinite(values).any() else None
+        of_numbers = regressed(values, predictions.values.astype(np.float64), target, _is_log(name, values))
     return View(
         findings=findings,
         headline=headline(findings),
         scores=tuple(map(score_line, findings.assessment.scores)),
+        chosen=why_chosen(findings.comparison) if findings.comparison else "",
+        validation=_validation(findings),
         places=leaderboard(findings.comparison.leaderboard) if findings.comparison else (),
         columns=column_rows(findings),
         target=target_classes(findings.profile.target),
         leaks=leaks(findings),
         plans=plan_cards(findings),
-        weights=importances(evidence.importances),
-        stages=stages(evidence.timeline),
+        weights=importances(findings.assessment.worths),
+        costs=costs(findings),
         classified=of_classes,
         regressed=of_numbers,
-        distribution=drawn,
+        distribution=_distribution(findings, name) if task == "regression" else None,
         curve=_curve(findings, name),
         groups=grouped(evidence.grouping),
+        traits=traits(evidence.grouping),
         limits=limits(findings, of_classes),
         versions=(("Python", platform.python_version()), *_versions()),
         request=_request(findings),
     )
+
+
+def _validation(findings: Findings) -> str:
+    plan = findings.choice.proposal.data.plan.validation if findings.choice else ""
+    return (findings.blueprint.validation if findings.blueprint else "") or plan
+
+
+def _metric(findings: Findings) -> str:
+    """Of the run; empty where nothing was scored."""
+    return findings.assessment.scores[0].metric if findings.assessment.scores else ""
+
+
+def _is_log(name: str, values: Floats) -> bool:
+    return name in LOGARITHMIC and bool((values > 0).all())
+
+
+def _distribution(findings: Findings, name: str) -> Figure | None:
+    """Of the target in the rows that were learnt from: the hold-out is for the scores."""
+    if findings.evidence.learnt is None:
+        return None
+    values = findings.evidence.learnt.astype(np.float64)
+    known = values[np.isfinite(values)]
+    return histogram(known, findings.profile.aim.target, _is_log(name, known)) if known.size else None
 
 
 def _versions() -> list[tuple[str, str]]:
@@ -138,18 +173,29 @@ def _request(findings: Findings) -> str:
 
 
 def _curve(findings: Findings, name: str) -> Figure | None:
-    points = findings.evidence.curve
+    """With the interval of the score on all rows, beside which a rise may be nothing."""
+    points = findings.assessment.curve
     if len(points) < 2:
         return None
     rows, scores = np.array([one.rows for one in points], float), np.array([one.score for one in points])
     low, high = float(rows.min()), float(rows.max())
+    is_log = low > 0 and high > 20 * low
+    lines = findings.comparison.leaderboard if findings.comparison else ()
+    ends = [(one.low, one.high) for one in lines if one.score == points[-1].score][:1]
     plot = Plot(
         f"{metric(name)} by rows learnt from",
-        Axis("Rows learnt from", low, high, is_log=low > 0 and high > 20 * low),
-        Axis(metric(name), *around(scores.tolist(), 0.1)),
+        Axis("Rows learnt from", *((low / 1.2, high * 1.2) if is_log else around((low, high))), is_log),
+        Axis(metric(name), *around([*scores.tolist(), *(end for pair in ends for end in pair)], 0.1)),
     )
     plot.line(rows, scores)
     plot.dots(rows, scores, "c0", "point")
-    better = "rises" if is_greater_better(name) else "falls"
-    caption = f"Where the line still {better} at its right end, more rows would help; where it is flat, they would not."
-    return Figure("Learning curve", plot.svg(), caption)
+    for end in ends:
+        plot.whiskers(rows[-1:], np.array(end[:1]), np.array(end[1:]))
+    rise = float(scores[-1] - scores[-2]) * (1 if is_greater_better(name) else -1)
+    noise = (ends[0][1] - ends[0][0]) / 2 if ends else 0.0
+    told = f"From {fixed(rows[-2], 0)} to {fixed(rows[-1], 0)} rows {metric(name)} became"
+    if rise > noise:
+        caption = f"{told} better by {number(rise, 2)}, which is more than chance: more rows would probably help."
+    else:
+        caption = f"{told} better by no more than chance: more rows of the same kind would hardly help."
+    return Figure("Learning curve", plot.svg(), caption + " The vertical line is a 95 % interval." * bool(ends))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from palmette.automl.requirements import Constraint
+
+if TYPE_CHECKING:
+    from palmette.automl.report.findings import Charge
 
 LONGEST = 64
 """Characters of a name that are shown; the whole is in its title."""
@@ -59,6 +63,8 @@ ALGORITHMS = {
     "naive_bayes": "Naive Bayes",
     "mlp": "Small neural network",
     "dummy": "No features at all",
+    "agglomerative": "Agglomerative",
+    "spectral": "Spectral",
     "kmeans": "k-means",
     "gmm": "Gaussian mixture",
     "dbscan": "DBSCAN",
@@ -93,9 +99,9 @@ def metric(name: str) -> str:
 
 
 def algorithm(name: str) -> str:
-    """An algorithm, as people write it; several are joined by ` + `, each once."""
-    parts = dict.fromkeys(name.split(" + "))
-    return " + ".join(ALGORITHMS.get(part, part) for part in parts)
+    """An algorithm, as people write it; several have commas between them, each is named once."""
+    parts = dict.fromkeys(name.split(", "))
+    return ", ".join(ALGORITHMS.get(part, part) for part in parts)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -172,6 +178,16 @@ def money(value: float | None) -> str:
     if value is None:
         return "–"
     return "$0" if value == 0 else f"${value:,.2f}" if value >= 0.01 else "< $0.01"
+
+
+def price(charges: Iterable[Charge]) -> str:
+    """What calls of language models came to; what nobody knows is not called free."""
+    spends = [one.spend for one in charges]
+    calls, unpriced = (sum(getattr(spend, name) for spend in spends) for name in ("calls", "unpriced"))
+    if calls and unpriced == calls:
+        return "price not known"
+    known = money(sum(spend.money for spend in spends))
+    return f"{known} and {many(unpriced, 'call')} of unknown price" if unpriced else known
 
 
 def many(count: int, one: str, several: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Writing `report.html` and `MODEL_CARD.md`."""
+"""The texts of `report.html` and `MODEL_CARD.md`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,10 @@ FILTERS = (
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
 
-def write_report(folder: Path, findings: Findings) -> tuple[str, ...]:
-    """Writes the report and the model card into a folder that exists; the names of the files."""
+def written(findings: Findings) -> dict[str, str]:
+    """The report and the model card, by file name."""
     view = view_of(findings)
-    texts = {"report.html": report(view), "MODEL_CARD.md": model_card(view)}
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return tuple(texts)
+    return {"report.html": report(view), "MODEL_CARD.md": model_card(view)}
 
 
 def report(view: View) -> str:

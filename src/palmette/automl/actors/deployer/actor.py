@@ -6,17 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palmette.automl.actors.deployer import contents
-from palmette.automl.actors.deployer.describing import answer_rows, write_descriptions
-from palmette.automl.artefacts import (
-    Assembly,
-    Assessment,
-    Choice,
-    Comparison,
-    Delivery,
-    Knowledge,
-    Plans,
-    Settings,
-)
+from palmette.automl.actors.deployer.answering import answer_rows
+from palmette.automl.artefacts import Assembly, Comparison, Delivery, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import (
     Asked,
@@ -54,14 +45,10 @@ CHECKED = ("health", "answers", "batch answers", "latency", "bad requests", "Ope
 class DeployerInput(Model):
     assembly: Assembly
     comparison: Comparison
-    assessment: Assessment
     requirements: Requirements
     dataset: Dataset
     blueprint: Blueprint
     profile: Profile
-    knowledge: Knowledge | None = None
-    plans: Plans | None = None
-    choice: Choice | None = None
     settings: Settings = Settings()
 
 
@@ -89,8 +76,6 @@ class Deployer(BaseActor):
             reason = "; ".join(violation.message for violation in measured.violations)
             at_fault = located(measured.violations, project, input.assembly, input.blueprint)
             return Attempt(None, reason, TERMINATE, at_fault)
-        context.progress("writing the report")
-        write_descriptions(project, input, measured, self._fitted(input))
         answers = answer_rows(project, input, self.sandbox, context.workspace)
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")
@@ -145,7 +130,7 @@ class Deployer(BaseActor):
     def _strayed(self, input: DeployerInput, output: Delivery) -> Iterator[Violation]:
         """Files of the folder that are not those that were chosen or measured."""
         folder, manifest = Path(output.folder), read_manifest(Path(output.folder))
-        if manifest is None or tuple(manifest.files) != output.files:
+        if manifest is None or not set(output.files) <= manifest.files.keys():
             message = f"{output.folder} is not the folder that was delivered."
             yield Violation(code="delivery-missing", message=message, subject=output.folder)
             return

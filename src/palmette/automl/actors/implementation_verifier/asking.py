@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from palmette.automl.actors.implementation_verifier.curve import learning_curve
 from palmette.automl.artefacts import Comparison, CurveFact, Score, Worth
 from palmette.automl.material import Material
-from palmette.automl.measure import Predictions, metric_of
+from palmette.automl.measure import Predictions
 from palmette.automl.modalities import Blueprint, modality_of
-from palmette.automl.modalities.tabular import Blueprint as TabularBlueprint
 from palmette.automl.project import Project
-from palmette.automl.report import Measure, importance
 from palmette.engine import TextFile
 from palmette.sandbox import ExecutionResult
 
@@ -71,29 +69,16 @@ class Asking:
         return self.project.predict(rows, self.blueprint, self.scratch / (place or model), model=model)
 
     def _curve(self) -> tuple[CurveFact, ...]:
-        if not isinstance(self.blueprint, TabularBlueprint):
-            return ()
         return learning_curve(self.project, self.material, self.blueprint, self.comparison)
 
     def _worths(self) -> tuple[Worth, ...]:
-        blueprint = self.blueprint
-        if not isinstance(blueprint, TabularBlueprint):
-            return ()
-
         def ask(rows: pd.DataFrame) -> Predictions:
             made = self._asked(rows, "model", "shuffled")
             if isinstance(made, ExecutionResult):
                 raise ValueError(made.note)
             return made
 
-        from palmette.automl.modalities.tabular.modality import Tabular
-
-        holdout = self.material.holdout
-        measure = Measure(metric_of(blueprint.metric, blueprint.task), blueprint.positive)
-        truth, columns = Tabular(blueprint).truth(holdout), [column.name for column in blueprint.columns]
-        rows = holdout.drop(columns=blueprint.target)
         try:
-            found = importance(ask, rows, truth, measure, columns, seed=blueprint.seed)
+            return modality_of(self.blueprint).worths(self.material, ask)
         except ValueError:  # a metric that a sample does not allow for, or a project that fails on it
             return ()
-        return tuple(Worth(**one._asdict()) for one in found)

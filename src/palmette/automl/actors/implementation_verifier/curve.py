@@ -9,8 +9,6 @@ from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.project import Project
 
-SHARES = (0.2, 0.5)
-"""Of the training rows."""
 FEWEST = 50
 """Rows below which nothing is learnt from a part."""
 LONGEST = 5.0
@@ -21,12 +19,12 @@ def learning_curve(
     project: Project, material: Material, blueprint: Blueprint, comparison: Comparison
 ) -> tuple[CurveFact, ...]:
     """Scores out of fold by rows, those of all rows last; nothing where it would take too long or be too little."""
+    modality = modality_of(blueprint)
     member = max(comparison.selection.members, key=lambda one: one.weight)
     lines = [line for line in comparison.leaderboard if line.name == member.name]
-    counts = [round(share * len(material.train)) for share in SHARES]
-    if not lines or lines[0].seconds > LONGEST or counts[0] < FEWEST:
+    counts = [round(part * len(material.train)) for part in modality.PARTS]
+    if not lines or lines[0].seconds > LONGEST or min(counts, default=0) < FEWEST:
         return ()
-    modality = modality_of(blueprint)
     found = []
     for count in counts:
         sample, place = modality.sample(material, count), f"curve/{count}"

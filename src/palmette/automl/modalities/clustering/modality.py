@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Score, Track
+from palmette.automl.artefacts import Score, Track, Worth
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats
@@ -19,6 +19,7 @@ from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, Blueprin
 from palmette.automl.modalities.clustering.draft import drafted
 from palmette.automl.modalities.clustering.judge import ClusterJudge, degenerate
 from palmette.automl.modalities.clustering.matrix import Matrix
+from palmette.automl.modalities.clustering.traits import traits_of
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.selection import Candidate, Expected, Found, read_candidates
 from palmette.engine import TextFile
@@ -34,6 +35,9 @@ INTERNAL = ("davies_bouldin", "calinski_harabasz")
 """Told beside the silhouette."""
 ROUNDS = 100
 """Resamples of an interval."""
+BLOCKS = 20
+"""Parts of the rows that are left out in turn, for an interval of what repeated rows would change."""
+Z = 1.96
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Clustering:
     FIXED: ClassVar[tuple[str, ...]] = (
         "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source",
     )  # fmt: skip
+    PARTS: ClassVar[tuple[float, ...]] = ()
     PROBE: ClassVar = """\
 import contract, preprocess
 rows = preprocess.read("rows")
@@ -55,6 +60,10 @@ print(len(features))
 """
 
     blueprint: Blueprint
+
+    @property
+    def positive(self) -> None:
+        return None
 
     @staticmethod
     def draft(outline: Outline) -> Blueprint:
@@ -119,8 +128,16 @@ print(len(features))
         found = self._external(material.holdout, made, baseline) if self.blueprint.labels else []
         return [*found, *self._internal(material, made, baseline)]
 
+    def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
+        """By how much the clusters are others: 1 less the adjusted Rand index with those of the rows as they are."""
+        from palmette.automl.report import Measure, importance
+
+        columns = [column.name for column in self.blueprint.columns]
+        rows, measure = material.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
+        return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
+
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
-        """Sizes and places of the clusters of the training rows, and the best silhouette by their number."""
+        """What the clusters of the training rows are like, and the best silhouette by their number."""
         from palmette.automl.report import Evidence, Grouping
 
         judge = self.judge(material)
@@ -128,14 +145,17 @@ print(len(features))
         for one in found:
             clusters = one.outputs[:, 0].astype(np.intp)
             count = len(np.unique(clusters))
-            if one.name != self.BASELINES[0]:
+            if one.name != self.BASELINES[0] and self.blueprint.clusters is None:
                 tried[count] = max(tried.get(count, -1.0), judge.score(one.outputs))
             chosen = clusters if one.name == best else chosen
+        worth = "How far the groups become others (1 less the adjusted Rand index)"
+        told = Evidence(worth=worth, missing={"curve": "more rows do not make groups better by any of these measures"})
         if chosen is None:
-            return Evidence()
+            return told
         places = _plane(Matrix(material.train, self.blueprint.columns).of(material.train))
         sizes = tuple(int(count) for count in np.bincount(chosen))
-        return Evidence(grouping=Grouping(sizes, tuple(sorted(tried.items())), places, chosen))
+        traits = tuple(traits_of(material.train, self.blueprint.columns, chosen))
+        return replace(told, grouping=Grouping(sizes, tuple(sorted(tried.items())), places, chosen, traits))
 
     def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
         labels = rows[self.blueprint.labels]
@@ -154,7 +174,7 @@ print(len(features))
         silhouette = Score(
             metric="silhouette", value=judge.score(_outputs(made)), low=range.low, high=range.high, baseline=other
         )
-        return [silhouette, *(_score(name, matrix, made, baseline) for name in INTERNAL)]
+        return [silhouette, *filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))]
 
 
 def _plane(matrix: Floats) -> Floats:
@@ -175,6 +195,24 @@ def _score(name: str, truth: NDArray[np.generic], made: Predictions, baseline: P
     range = interval(metric, truth, made, rounds=ROUNDS)
     other = None if baseline is None else score(metric, truth, baseline)
     return Score(metric=name, value=score(metric, truth, made), low=range.low, high=range.high, baseline=other)
+
+
+def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predictions | None) -> Score | None:
+    """With the interval of the jackknife: rows that a bootstrap repeats would make clusters look denser.
+
+    None where there are too few rows for one.
+    """
+    metric = metric_of(name, "clustering")
+    value = score(metric, matrix, made)
+    order, count = np.random.default_rng(0).permutation(len(matrix)), min(BLOCKS, len(matrix))
+    kept = [np.setdiff1d(order, block) for block in np.array_split(order, count)]
+    try:
+        found = np.array([score(metric, matrix[rows], made.take(rows)) for rows in kept])
+    except ValueError:  # of a single cluster, or of one for each row
+        return None
+    half = Z * float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
+    other = None if baseline is None else score(metric, matrix, baseline)
+    return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
 
 
 def _wrong(one: Candidate) -> str:

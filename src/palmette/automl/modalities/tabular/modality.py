@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Score, Track
+from palmette.automl.artefacts import Score, Track, Worth
 from palmette.automl.goal import folds_wanted
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score
@@ -45,6 +45,7 @@ class Tabular:
     FIXED: ClassVar[tuple[str, ...]] = (
         "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
     )  # fmt: skip
+    PARTS: ClassVar[tuple[float, ...]] = (0.2, 0.5)
     PROBE: ClassVar = """\
 import json, pathlib
 import pandas as pd
@@ -68,6 +69,10 @@ print(len(features))
 """
 
     blueprint: Blueprint
+
+    @property
+    def positive(self) -> str | None:
+        return self.blueprint.positive
 
     @staticmethod
     def draft(outline: Outline) -> Blueprint:
@@ -155,10 +160,30 @@ print(len(features))
                 found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
         return found
 
+    def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
+        """By how much the metric of the run becomes worse."""
+        from palmette.automl.report import Measure, importance
+
+        blueprint, rows = self.blueprint, material.holdout
+        measure = Measure(metric_of(blueprint.metric, blueprint.task), blueprint.positive)
+        columns = [column.name for column in blueprint.columns]
+        asked = rows.drop(columns=blueprint.target)
+        return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
+
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
         from palmette.automl.report import Evidence
+        from palmette.automl.report.wording import metric, number
 
-        return Evidence() if made is None else Evidence(truth=self.truth(material.holdout), predictions=made)
+        blueprint = self.blueprint
+        kept = " and ".join(map(number, blueprint.bounds or ()))
+        return Evidence(
+            truth=None if made is None else self.truth(material.holdout),
+            predictions=made,
+            positive=blueprint.positive,
+            learnt=self.truth(material.train),
+            worth=f"How much worse {metric(blueprint.metric)} becomes",
+            limits=(f"Predictions are kept between {kept}: nothing beyond is ever predicted.",) if kept else (),
+        )
 
 
 def _algorithms(wanted: Sequence[str]) -> tuple[Algorithm, ...]:
