@@ -39,6 +39,14 @@ _BEFORE: tuple[tuple[Mood, re.Pattern[str]], ...] = (
 )
 _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
     (
+        "must",
+        re.compile(
+            r"^(?:\s+models?|\s+ones?)?\s+(?:is|are|will be|would be)?\s*"
+            r"(?:enough|sufficient|all (?:we|i) need|will do|suffices?)\b",
+            re.I,
+        ),
+    ),
+    (
         "not",
         re.compile(
             r"^[^,.;]{0,12}\b(?:not (?:be )?(?:allowed|used|wanted|permitted|an option)|"
@@ -60,7 +68,7 @@ _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
         re.compile(
             r"^[^,.;]{0,30}\b(?:preferred|first choice|favou?rite|if possible|preferabl[ey]|"
             r"suggests?|suggested|recommends?|recommended|"
-            r"would be (?:nice|great|good|fine|ok)|is (?:fine|ok|okay|welcome)|optional|"
+            r"would be (?:nice|great|good|fine|ok)|is (?:fine|ok|okay)|welcome|optional|"
             r"or similar|or something)",
             re.I,
         ),
@@ -134,9 +142,11 @@ def _mood(text: Text, mention: Mention, earlier: list[_Read]) -> Mood:
         before = " " * (cut.start() + 1) + before[cut.start() + 1 :]
     cues = [(match.end(), -rank, mood) for rank, (mood, p) in enumerate(_BEFORE) for match in p.finditer(before)]
     cues = [cue for cue in cues if cue[2] != "not" or not _DONE_WITH.match(before[cue[0] :])]
+    if _AFTER[0][1].search(rest):
+        return _AFTER[0][0]
     if any(mood == "not" and len(before[end:].split()) <= 6 for end, _, mood in cues):
         return "not"
-    for mood, pattern in _AFTER:
+    for mood, pattern in _AFTER[1:]:
         if pattern.search(rest):
             return mood
     if _COMPARED_WITH.search(rest):

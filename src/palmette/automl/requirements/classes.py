@@ -55,8 +55,34 @@ def classes(text: Text) -> Classes:
     return Classes()
 
 
-def clusters(text: Text) -> tuple[int | None, str]:
-    """How many groups are wanted, and the words for it."""
+class Groups(NamedTuple):
+    """How many groups are wanted; a number, or bounds of it."""
+
+    number: int | None = None
+    least: int | None = None
+    most: int | None = None
+    words: str = ""
+
+
+_SOME = rf"(?:[\w-]+\s+){{0,2}}?{_GROUPS}\b"
+_RANGES = (
+    (rf"\b(\d+)\s*(?:to|-|or|and|until)\s*(\d+)\s+(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,2}}?{_GROUPS}\b", 0, 0),
+    (rf"\b(?:at least|no fewer than|not less than|minimum(?: of)?)\s+(\d+)()\s+{_SOME}", 0, 0),
+    (rf"\bmore than\s+(\d+)()\s+{_SOME}", 1, 0),
+    (rf"\b(?:at most|up to|no more than|not more than|maximum(?: of)?|max\.?)\s+()(\d+)\s+{_SOME}", 0, 0),
+    (rf"\b(?:fewer|less) than\s+()(\d+)\s+{_SOME}", 0, -1),
+)
+"""Patterns of bounds, and what is added to the least and the most."""
+
+
+def clusters(text: Text) -> Groups:
+    """How many groups are wanted."""
+    for pattern, low, high in _RANGES:
+        if (match := re.search(pattern, text.plain, re.I)) is not None:
+            least = int(match[1]) + low if match[1] else None
+            most = int(match[2]) + high if match[2] else None
+            if (least or 2) >= 2 and (most or 2) >= 2 and (least or 2) <= (most or 10**6):
+                return Groups(None, least, most, text.quote(match.start(), match.end()))
     for pattern in (
         rf"\b(\d+)\s+(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,3}}?{_GROUPS}\b",
         r"\bk\s*=\s*(\d+)",
@@ -65,8 +91,8 @@ def clusters(text: Text) -> tuple[int | None, str]:
         r"\binto (\d+)\b",
     ):
         if (match := re.search(pattern, text.plain, re.I)) is not None and int(match[1]) >= 2:
-            return int(match[1]), text.quote(match.start(), match.end())
-    return None, ""
+            return Groups(int(match[1]), words=text.quote(match.start(), match.end()))
+    return Groups()
 
 
 def measured_class(text: str, values: Sequence[str], named: Sequence[str] = ()) -> str | None:

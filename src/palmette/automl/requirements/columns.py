@@ -123,10 +123,14 @@ def words_in(phrase: str, known: frozenset[str] = frozenset()) -> list[str]:
 
 
 def rank(phrase: str, columns: Columns) -> list[Match]:
-    """The columns that a phrase may mean, the best first; words after `of`, `for` or `per` count for less."""
+    """The columns that a phrase may mean, the best first.
+
+    Words that are no nouns, as `hourly`, and those after `of` count for less.
+    """
     head, _, rest = _halves(phrase)
     known = frozenset(part for name in columns for part in split_name(name))
-    said = [(word, 1.0) for word in words_in(head, known)]
+    words = words_in(head, known)
+    said = [(word, 0.5 if word.endswith("ly") and word != words[-1] else 1.0) for word in words]
     said += [(word, 0.5) for word in (words_in(rest, known) if rest else [])]
     if not said:
         return []
@@ -229,8 +233,17 @@ def by_one_value(plain: str, columns: Columns) -> str | None:
 
 def usual(columns: Columns) -> str | None:
     """The column with a name that says that it is the target; the last of several."""
+    places = {"x", "y", "z"} <= {name.casefold() for name in columns}
     named = [name for name in columns if split_name(name)[-1] in USUAL and len(split_name(name)) <= 2]
+    named = [name for name in named if not (places and name.casefold() == "y")]
     return named[-1] if named else None
+
+
+def telling(columns: Columns) -> str | None:
+    """The one column with the name of an outcome, such as `survived` or `price`."""
+    known = {stem(word) for word in vocabulary().outcomes}
+    named = [name for name in columns if known.intersection(map(stem, split_name(name)))]
+    return named[0] if len(named) == 1 else None
 
 
 def close(options: Sequence[Match], within: float = 0.08) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Literal, NamedTuple, cast
 
-from palmette.automl.requirements.model import Comparison, Constraint, Metric, Quantity
-from palmette.automl.requirements.quantities import Amount, Compared
+from palmette.automl.requirements.model import Comparison, Constraint, Metric, Quantity, Task
+from palmette.automl.requirements.quantities import Amount, Compared, amounts
 from palmette.automl.requirements.text import Span, Text
-from palmette.automl.requirements.vocabulary import Mention, vocabulary
+from palmette.automl.requirements.vocabulary import ERROR, Mention, vocabulary
 
 _CUES: tuple[tuple[Quantity, str], ...] = (
     (
@@ -32,7 +33,7 @@ _CUES: tuple[tuple[Quantity, str], ...] = (
         r"runtime|"
         r"classif(?:y|ies|ying)(?= (?:each|every|an?|1) )",
     ),
-    ("model size", r"model(?: file)?(?: size)?|size|footprint|disk(?: space)?|file"),
+    ("model size", r"model(?: file)?(?: size)?|size|footprint|disk(?: space)?|file|fits? (?:in|into|on)|weighs?"),
 )
 _SET = re.compile(
     r"\b(?:test (?:set|data|split|file)|(?:all|whole|entire|complete|"
@@ -81,6 +82,8 @@ _VAGUE_AWAY = 60
 """How much farther a word counts that speaks of training only where nothing else does."""
 
 
+_AND = re.compile(r"\W*(?:and|as well as|or|/|&|\+)\W*(?:(?:an?|the|both|also)\W+)*", re.I)
+_COMMA = re.compile(r"\s*,\s*(?:(?:an?|the)\s+)?", re.I)
 _CLAUSE = re.compile(r"[,;:]|\band\b")
 NEAR = 300
 """Characters around a number in which is looked for what it bounds."""
@@ -96,19 +99,24 @@ class Found(NamedTuple):
 
 
 def constraints(
-    text: Text, numbers: Sequence[Amount], metrics: Sequence[Mention], default: Metric | None
+    text: Text,
+    numbers: Sequence[Amount],
+    metrics: Sequence[Mention],
+    default: Metric | None,
+    task: Task | None = None,
 ) -> list[Found]:
     """The constraints among the numbers, in the order of the text.
 
     Args:
         numbers: Without those that mean something else, such as shares of a split.
-        metrics: The metrics that the request names.
+        metrics: The metrics that the request names; `ERROR` is the one that suits the task.
         default: The metric of a score that stands without one.
+        task: The task, where it is known.
     """
     found: list[Found] = []
     for amount in numbers:
         if amount.unit in ("", "percent"):
-            one = _score(text, amount, metrics, default)
+            one = _score(text, amount, metrics, default, task)
         elif amount.unit == "parameters":
             one = _with_sign(text, amount, "parameters") if amount.comparison or _goal(text, amount) else None
         elif amount.unit == "size":
@@ -123,6 +131,41 @@ def constraints(
             and one.constraint not in [other.constraint for other in found]
         ):
             found.append(one)
+            found += _shared(text, one, metrics, numbers)
+    return found
+
+
+def bounds(text: Text) -> list[Span]:
+    """The words next to a time or a size that say what it is of, as in `size 20 MB`: they name no column."""
+    found = []
+    for amount in amounts(text, []):
+        cues = [words for quantity, words in _CUES if (quantity == "model size") == (amount.unit == "size")]
+        if amount.unit in ("time", "size"):
+            start = max(text.sentence(amount.start).start, amount.start - 30)
+            near = re.search(rf"\b(?:{'|'.join(cues)})\b[^,;.]*$", text.plain[start : amount.start], re.I)
+            found += [Span(start + near.start(), amount.end)] if near else []
+    return found
+
+
+def _shared(text: Text, one: Found, metrics: Sequence[Mention], numbers: Sequence[Amount]) -> list[Found]:
+    """The same bound for other metrics of a list with one number, as in `precision and recall above 0.8`."""
+    own = one.constraint.metric
+    if one.constraint.quantity != "score" or own is None:
+        return []
+    sentence, near, words = text.sentence(one.amount.start), _around(text, one.amount), vocabulary().metrics
+    found: list[Found] = []
+    listed = [m for m in metrics if m.name in words and near.holds(m.start)]
+    others = [number for number in numbers if number is not one.amount and near.holds(number.start)]
+    taken = {own, *(_metric_of(text, number, listed, sentence) for number in others if len(listed) > 1)}
+    for first, second in reversed(list(pairwise(listed))):
+        of_list = {own, *(other.constraint.metric for other in found)}
+        name = first.name if second.name in of_list else second.name if first.name == own else own
+        joint = _COMMA if found and second.name in of_list else _AND
+        if name in taken or not joint.fullmatch(text.plain[first.end : second.start]):
+            continue
+        metric = cast(Metric, name)
+        if (words[metric].better, words[metric].bounded) == (words[own].better, words[own].bounded):
+            found.append(one._replace(constraint=one.constraint.model_copy(update={"metric": metric})))
     return found
 
 
@@ -198,12 +241,16 @@ def distance(text: Text, span: Span, amount: Amount, others: Sequence[Amount]) -
     return cost
 
 
-def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metric | None) -> Found | None:
+def _score(
+    text: Text, amount: Amount, metrics: Sequence[Mention], default: Metric | None, task: Task | None
+) -> Found | None:
     sentence = text.sentence(amount.start)
     metrics = [one for one in metrics if abs(one.start - amount.start) <= NEAR]
     if _UNSURE.search(text.plain, amount.start, min(sentence.end, amount.end + 30)):
         return None
     metric, weak = _metric_of(text, amount, metrics, sentence), False
+    if metric == ERROR:
+        return _of_error(text, amount, task)
     if metric is None:
         small = amount.unit == "percent" or 0 < amount.value <= 1
         about = _ABOUT_SCORE.search(text.plain, sentence.start, sentence.end)
@@ -223,6 +270,22 @@ def _score(text: Text, amount: Amount, metrics: Sequence[Mention], default: Metr
     elif not amount.comparison and not weak and not _stated(text, amount, metrics):
         return None
     return _with_sign(text, amount, "score", metric, value)
+
+
+def _of_error(text: Text, amount: Amount, task: Task | None) -> Found | None:
+    """The bound of an error: of amounts as a mean absolute or percentage error, of classes as what is right."""
+    if not (amount.comparison or _goal(text, amount)):
+        return None
+    if task == "regression":
+        metric: Metric = "mape" if amount.unit == "percent" else "mae"
+        found = _with_sign(text, amount, "score", metric, scaled(amount, metric))
+        return found._replace(note=f"The error is taken for the {metric}.")
+    wrong = scaled(amount, "accuracy") if task == "classification" else None
+    if wrong is None:
+        return None
+    found = _with_sign(text, amount, "score", "accuracy", round(1 - wrong, 12))
+    right = found.constraint.model_copy(update={"comparison": ">" if amount.comparison in ("<", ">") else ">="})
+    return found._replace(constraint=right, note="What is not wrong is right: the accuracy is one less the error.")
 
 
 def _metric_of(text: Text, amount: Amount, metrics: Sequence[Mention], sentence: Span) -> Metric | None:

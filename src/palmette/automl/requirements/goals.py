@@ -75,6 +75,12 @@ def decide(said: Said, chosen: Chosen, spoken: Sequence[Spoken], columns: Column
         )
         question = Question(about=TARGET, text=asked, options=ranked, blind=chosen.how == "last")
         return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
+    if chosen.how == "last":
+        ranked = (chosen.column, *(name for name in columns if name != chosen.column))[:8]
+        asked = "No words say which column is to be predicted. Which one?"
+        question = Question(about=TARGET, text=asked, options=ranked)
+        noted = Assumption(field=TARGET, value=chosen.column, why=_WHY["last"])
+        return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
     noted_ = (Assumption(field=TARGET, value=chosen.column, why=_WHY[chosen.how]),) if chosen.how in _WHY else ()
     return _with_task(Goal(None, chosen.column, chosen, said, words, None, noted_), columns, answers)
 

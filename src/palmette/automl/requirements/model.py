@@ -135,6 +135,9 @@ class SplitWish(Model):
     folds: int | None = None
     """Of a cross-validation; 0 where the request leaves the number open."""
     by: Literal["time", "group", "stratified", "random"] | None = None
+    test_from: str = ""
+    """Where the rows to test on begin, as far as it is named: `2024`, `2024-03`, `2024-03-15`, `--03` for the last
+    March; or how long before the end of the data: `P3M`."""
     undivided: bool = False
     """The request says that the data have not been divided yet."""
 
@@ -178,6 +181,9 @@ class ProblemPart(Model):
     """The names of the classes, as written."""
     n_classes: int | None = None
     n_clusters: int | None = None
+    least_clusters: int | None = None
+    """Of a clustering whose number of clusters is to be found: the fewest that are wanted."""
+    most_clusters: int | None = None
 
 
 class DatasetPart(Model):

@@ -24,7 +24,7 @@ _BEFORE: tuple[tuple[Compared, str], ...] = (
     (">=", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LESS}\s+than|below|under|beneath)"),
     (
         "<=",
-        rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LONGER}\s+than|exceed(?:s|ed|ing)?|"
+        rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LONGER}(?:\s+than)?|exceed(?:s|ed|ing)?|"
         rf"surpass(?:es)?|"
         rf"above|over|beyond)",
     ),

@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
-from palmette.automl.requirements import datasets, goals, tasks, wishes
+from palmette.automl.requirements import datasets, goals, tasks, uses, wishes
 from palmette.automl.requirements.algorithms import algorithms
-from palmette.automl.requirements.classes import Classes, classes, clusters
+from palmette.automl.requirements.classes import Classes, Groups, classes, clusters
 from palmette.automl.requirements.columns import named_in
-from palmette.automl.requirements.constraints import Found, constraints, unread
+from palmette.automl.requirements.constraints import Found, bounds, constraints, unread
 from palmette.automl.requirements.goals import Goal
 from palmette.automl.requirements.model import (
     Assumption,
     ColumnHint,
     DatasetPart,
+    Excluded,
     KnowledgePart,
     Metric,
     ModelPart,
@@ -28,13 +29,14 @@ from palmette.automl.requirements.model import (
     UserPart,
 )
 from palmette.automl.requirements.quantities import amounts
-from palmette.automl.requirements.relevance import refusal
+from palmette.automl.requirements.relevance import in_another_language, refusal
 from palmette.automl.requirements.splits import split
 from palmette.automl.requirements.targets import bare, choose, phrases
 from palmette.automl.requirements.text import Span, Text
 from palmette.automl.requirements.vocabulary import (
     Mention,
     algorithm_mentions,
+    error_mentions,
     mentions,
     metric_mentions,
     vocabulary,
@@ -109,7 +111,7 @@ class _Reader:
         self.named = algorithm_mentions(self.text.plain)
         self.split, words, self.taken = split(self.text)
         self._quote("dataset.split", words)
-        self.excluded = wishes.excluded(self.text, columns)
+        self.excluded = uses.excluded(self.text, columns)
         self.goal = self._goal()
         self.task = self.goal.task
         self.modality, word = tasks.said_modality(self.text, self.task, columns, files)
@@ -151,9 +153,11 @@ class _Reader:
             if told.task in ("regression", "classification") and told.strength in ("explicit", "implied")
             else None
         )
-        chosen = choose(self.text, spoken, self.columns, [one.column for one in self.excluded], sure)
+        barred = [one.column for one in self.excluded]
+        chosen = choose(self.text.without(bounds(self.text)), spoken, self.columns, barred, sure)
         goal = goals.decide(told, chosen, spoken, self.columns, self.answers)
         goal = goal._replace(named=bool(self.metrics or self.named))
+        goal = in_another_language(self.text, self.columns, goal, self.answers)
         if told.task == goal.task:
             self._saw("problem.task", Mention("", told.start, told.end))
         if goal.spoken is not None:
@@ -173,7 +177,8 @@ class _Reader:
         ]
         metric = self._metric(fit)
         default = metric or (cast(Metric, self.metrics[0].name) if self.metrics else None)
-        found = tuple(constraints(self.text, numbers, fit or self.metrics, default))
+        told = sorted([*(fit or self.metrics), *error_mentions(self.text.plain, self.metrics)], key=lambda m: m.start)
+        found = tuple(constraints(self.text, numbers, told, default, self.task))
         rest = unread(self.text, numbers, found)
         notes = tuple(
             Assumption(field="problem.constraints", value=str(one.constraint), why=one.note)
@@ -225,13 +230,13 @@ class _Reader:
         return _Scored(metric, changed, question, (Assumption(field="problem.metric", value=metric, why=why),))
 
     def _problem(self) -> ProblemPart:
-        told, groups = Classes(), None
+        told, groups = Classes(), Groups()
         if self.task in ("classification", "node classification"):
             told = classes(self.text)
             self._quote("problem.n_classes", told.words)
         elif self.task == "clustering":
-            groups, words = clusters(self.text)
-            self._quote("problem.n_clusters", words)
+            groups = clusters(self.text)
+            self._quote("problem.n_clusters", groups.words)
         hint = self.columns.get(self.goal.column)
         counted = (
             hint.distinct if hint is not None and hint.distinct is not None and self.task == "classification" else None
@@ -245,7 +250,9 @@ class _Reader:
             constraints=tuple(one.constraint for one in self.scored.found),
             classes=told.names,
             n_classes=counted or told.number,
-            n_clusters=groups,
+            n_clusters=groups.number,
+            least_clusters=groups.least,
+            most_clusters=groups.most,
         )
 
     def _dataset(self) -> DatasetPart:
@@ -256,8 +263,8 @@ class _Reader:
             modality=self.modality,
             target=bare(self.text.quote(self.goal.spoken.start, self.goal.spoken.end)) if self.goal.spoken else "",
             target_column=self.goal.column,
-            features=wishes.features(self.text, self.columns),
-            excluded=self.excluded,
+            features=uses.features(self.text, self.columns),
+            excluded=self._excluded(),
             files=named,
             hub=hub,
             source="hub" if hub and not self.files else "upload" if uploaded else "unknown",
@@ -266,6 +273,13 @@ class _Reader:
             preprocessing=wishes.sentences_with(self.text, "preprocessing"),
             augmentation=wishes.sentences_with(self.text, "augmentation"),
         )
+
+    def _excluded(self) -> tuple[Excluded, ...]:
+        """What is ruled out, and what a list of all that may be used leaves out."""
+        used, words = uses.only(self.text, self.columns, self.task, self.goal.column)
+        barred = {one.column for one in self.excluded}
+        rest = [name for name in self.columns if used and name not in {*used, *barred, self.goal.column}]
+        return (*self.excluded, *(Excluded(column=name, words=words) for name in rest))
 
     def _preferences(self) -> tuple[PreferenceWish, ...]:
         """With `accuracy` for who asks for it where it is no metric."""

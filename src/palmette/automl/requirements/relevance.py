@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from palmette.automl.requirements.columns import Columns
-from palmette.automl.requirements.goals import Goal
-from palmette.automl.requirements.model import Refusal, Requirements
+from palmette.automl.requirements.columns import Columns, named_in
+from palmette.automl.requirements.goals import TARGET, Goal
+from palmette.automl.requirements.model import Assumption, Question, Refusal, Requirements
 from palmette.automl.requirements.targets import Chosen
 from palmette.automl.requirements.text import Text
+from palmette.automl.requirements.vocabulary import vocabulary
 from palmette.errors import nearest
 
 EXAMPLE = "Predict the column 'churn' of customers.csv; ROC AUC at least 0.8, training at most 10 minutes."
@@ -34,6 +36,7 @@ _OTHER = re.compile(
     r"system prompt|api keys?|passwords?|secrets?|into (?:french|german|spanish|"
     r"english)|"
     r"home ?page|speech for)\b|"
+    r"^\W*(?:please |(?:can|could) you (?:please )?)?(?:translate|summari[sz]e|proofread|paraphrase|rewrite)\b|"
     r"\b(?:generate|create|draw|paint|make|produce|synthesi[sz]e)\b[^.!?]{0,30}?"
     r"\b(?:images|pictures|photos|videos|portraits|drawings|paintings|music|logos)\b",
     re.I,
@@ -49,7 +52,8 @@ _ASKS = re.compile(
 _EXPLAIN = re.compile(
     r"\b(?:what is the difference between|difference between|how does \w+ work|"
     r"explain (?:to me )?(?:how|what|why)|what (?:is|are) (?:an? )?(?:machine learning|"
-    r"deep learning|neural|gradient|random forest|overfitting)|should i use)\b",
+    r"deep learning|neural|gradient|random forest|overfitting)|should i use|"
+    r"(?:meaning|definition|concept|idea) of|what does [\w ]{2,30} mean)\b",
     re.I,
 )
 _DATA = re.compile(
@@ -57,6 +61,8 @@ _DATA = re.compile(
     r"spread ?sheet|database|columns?|in this|records|logs|historical)\b",
     re.I,
 )
+_FEW_WORDS = 12
+"""Of a request in another language, up to which the name of a column can be taken for its target."""
 _HOW_TO_GIVE = "Give a file (--data FILE), or name a data set of a public collection."
 
 
@@ -102,6 +108,8 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
         return _not_a_task("The request asks for something other than a model.")
     if modelling or targeted or goal.named:
         return None
+    if is_foreign(text) and columns:
+        return None
     if _ASKS.search(plain) or not given:
         return _not_a_task("The request does not say what is to be predicted, grouped or forecast.")
     return (
@@ -109,6 +117,36 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
         if len(plain.split()) <= 6
         else _not_a_task("The request says nothing about what is to be made of the data.")
     )
+
+
+def is_foreign(text: Text) -> bool:
+    """Whether a request is in another language than English, as far as its letters and small words tell."""
+    letters = [char for char in text.written if char.isalpha()]
+    if 2 * sum(ord(char) > 0x24F for char in letters) > len(letters):
+        return True
+    words = re.findall(r"[^\W\d_]+", text.written.casefold())
+    known = vocabulary()
+    return sum(word in known.foreign for word in words) > sum(word in known.english for word in words)
+
+
+def in_another_language(text: Text, columns: Columns, goal: Goal, answers: Mapping[str, str]) -> Goal:
+    """The goal of a request that is not in English: of it only the name of one column can be read.
+
+    Whatever stands beside that name, numbers and other names above all, is not understood, so a person is asked.
+    """
+    if not columns or TARGET in answers or not is_foreign(text):
+        return goal
+    named = dict.fromkeys(name for _, _, name in named_in(text.plain, columns))
+    if list(named) == [goal.column] and not re.search(r"\d", text.plain) and len(text.plain.split()) <= _FEW_WORDS:
+        why = "the request is not in English; the name of this column is all that was read of it"
+        return goal._replace(question=None, assumptions=(Assumption(field=TARGET, value=goal.column, why=why),))
+    first = goal.column or list(columns)[-1]
+    options = tuple(dict.fromkeys((*named, first, *columns)))[:8]
+    asked = (
+        "The request does not seem to be in English, which is all that is read without a language model (--model). "
+        "Which column is to be predicted?"
+    )
+    return goal._replace(question=Question(about=TARGET, text=asked, options=options, blind=True))
 
 
 def _not_a_task(reason: str) -> Refusal:

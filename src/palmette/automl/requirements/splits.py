@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from palmette.automl.requirements.dates import edge
 from palmette.automl.requirements.model import SplitWish
 from palmette.automl.requirements.text import Span, Text
 
@@ -26,12 +27,26 @@ _SHARE = r"(?P<share>\d+(?:\.\d+)?)\s?percent"
 _SPEAKS = re.compile(
     r"\b(?:split|divide|partition)\w* (?:the|it|them|my|our|into|by|this|all|up|your|\d|train|in |rows|data)|"
     r"\bhold(?:ing)? ?out\b|\bset aside\b|\breserve\b|\btest(?:ing|ed)? on\b|\bhold-?out\b|"
-    r"\bfor (?:test|train|valid)\w*|\b\d+(?:/|-|:)\d+",
+    r"\b(?:for|as) (?:the |a )?(?:test|train|valid|hold)\w*|\b\d+(?:/|-|:)\d+",
     re.I,
 )
 _RATIO = re.compile(r"(?<![\w.])(\d{1,2})\s?[/:-]\s?(\d{1,2})(?:\s?[/:-]\s?(\d{1,2}))?(?![\w.])")
 _FOLDS = re.compile(r"\b(\d+)[\s-]*folds?\b|\bk\s*=\s*(\d+) folds?", re.I)
 _CROSS = re.compile(r"\bcross[\s-]*validat\w+|\bcv\b", re.I)
+
+
+_LATE = r"(?:last|latest|newest|most recent|final)"
+_BY_TIME = re.compile(
+    r"\b(?:split|divide)\w*[^.;]{0,30}\b(?:by|over|along|in) time\b|\bchronologic\w+|\btemporal split|"
+    r"\b(?:in|by) (?:time|date) order|\bordered by (?:time|date)|\btime-?\s?(?:based|aware|series) split|"
+    r"\btest[^.;]{0,20}\b(?:latest|most recent|newest|future|newer|later)\b|\bback-?test|\bwalk[- ]?forward|"
+    rf"\bout[- ]of[- ]time\b|\b{_LATE} [\d.]+ percent\b|"
+    rf"\b{_LATE} (?:rows|data|records|dates|part|days|months)\b[^.;]{{0,30}}\b(?:for|as) (?:the )?"
+    r"(?:test|hold|eval|valid)|"
+    r"\b(?:older|oldest|earlier|earliest|past)\b[^.;]{0,30}\btrain|"
+    r"\btrain\w*[^.;]{0,20}\b(?:older|oldest|earlier|earliest|past)\b",
+    re.I,
+)
 
 
 class Divided(NamedTuple):
@@ -64,7 +79,10 @@ def split(text: Text) -> Divided:
     undivided = _UNDIVIDED.search(text.plain)
     used += [Span(folds.start(), folds.end())] if folds else []
     said += [Span(match.start(), match.end()) for match in (cross, undivided) if match]
-    by = _by(text.plain, bool(parts or fractions or cross))
+    later = edge(text.plain)
+    used += [Span(later.start, later.end)] if later else []
+    said += [Span(later.start, later.end)] if later else []
+    by = "time" if later else _by(text.plain, bool(parts or fractions or cross))
     if not said and by is None:
         return Divided(None, "", used)
     made = SplitWish(
@@ -72,6 +90,7 @@ def split(text: Text) -> Divided:
         fractions=fractions,
         folds=int(folds[1] or folds[2]) if folds else 0 if cross else None,
         by=by,
+        test_from=later.begins if later else "",
         undivided=undivided is not None,
     )
     return Divided(made, text.quote(said[0].start, said[0].end) if said else "", used)
@@ -94,15 +113,15 @@ def _shares(said: str) -> Iterable[tuple[Part, float, Span]]:
         for form in (
             rf"{_SHARE}\s+(?:of [\w ]{{2,30}}?)?(?:as|for|in|to)?\s*(?:the |a )?(?:{pattern})\b",
             rf"\b(?:{pattern})\s*(?:set |part |split |it |the model )?(?:on|of|with|is|=|"
-            rf":)?\s*(?:the )?(?:last |a random |latest )?{_SHARE}",
+            rf":)?\s*(?:the )?(?:{_LATE} |a random )?{_SHARE}",
         ):
             if (match := re.search(form, said, re.I)) is not None:
                 yield part, float(match["share"]) / 100, Span(match.start("share"), match.end("share"))
                 break
     if (
         match := re.search(
-            rf"\b(?:hold(?:ing)? ?out|set aside|reserve|keep)\s+(?:the last |"
-            rf"a random )?{_SHARE}",
+            rf"\b(?:hold(?:ing)? ?out|set aside|reserve|keep)\s+(?:the )?(?:{_LATE} |a random )?"
+            rf"{_SHARE}",
             said,
             re.I,
         )
@@ -111,13 +130,7 @@ def _shares(said: str) -> Iterable[tuple[Part, float, Span]]:
 
 
 def _by(plain: str, split_said: bool) -> By | None:
-    if re.search(
-        r"\b(?:split|divide)\w*[^.;]{0,30}\b(?:by|over|along|in) time\b|\bchronologic\w+|"
-        r"\btemporal split|\b(?:in|by) (?:time|date) order|\bordered by (?:time|date)|"
-        r"\btime-?based split|\btest[^.;]{0,20}\b(?:latest|most recent)\b",
-        plain,
-        re.I,
-    ):
+    if _BY_TIME.search(plain):
         return "time"
     if re.search(
         r"\bgroup(?:ed)?[ -]?(?:k-?fold|split|cv)|\bsplit\w* by (?:customer|patient|user|"

@@ -17,6 +17,7 @@ from palmette.automl.requirements.columns import (
     exact,
     named_in,
     rank,
+    telling,
     usual,
     words_in,
 )
@@ -24,6 +25,7 @@ from palmette.automl.requirements.model import ColumnHint, Task
 from palmette.automl.requirements.tasks import fitting
 from palmette.automl.requirements.text import Span, Text
 
+_AMOUNT = r"(?:many|much|big|high|long|expensive|heavy|old|large|strong|far|tall|loud|warm|fast)\b"
 MOST_CLASSES = 50
 """Of a column that nobody named, above which it is rather a name than a target."""
 
@@ -76,7 +78,7 @@ _SAYS: tuple[tuple[int, str], ...] = (
         0,
         rf"\b(?:against|compared?(?: (?:them|it|(?:the )?(?:groups|clusters|segments|results?)))? (?:with|to))\s+"
         rf"(?:the\s+)?(?:(?:column|labels?(?: in| of)?)\s+)?(?:{_QUOTED}|"
-        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|by|must|should|has|needs|$)))",
+        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|by|must|should|has|needs|using|with|via|in|on|$)))",
     ),
     (0, rf"\b(?:target|label|column|variable)\s+(?:{_COLUMN}\s+)?{_QUOTED}"),
     (0, rf"{_QUOTED}\s+(?:target|label|column|variable|field)\b"),
@@ -121,6 +123,10 @@ _SAYS: tuple[tuple[int, str], ...] = (
     ),
     (
         2,
+        r"^\W*(?:will|would|does|did|is|are|should)\s+(?P<np>(?:[\w'-]+\s+){0,6}[\w'-]+)\s*\??$",
+    ),
+    (
+        2,
         r"\b(?:how|which|who|whose|will|would|does|is|"
         r"are)\s+(?P<np>(?:[\w'-]+\s+){0,6}[\w'-]+)\s*\?",
     ),
@@ -148,6 +154,7 @@ _SAYS: tuple[tuple[int, str], ...] = (
         r"should|must|and|using|is|has|to)\b)[\w$%-]+\s*){1,4})",
     ),
     (3, r"\bby\s+(?P<word>[\w-]+)"),
+    (4, r"^\W*(?P<np>(?:[\w'-]+\s*){1,4})\W*$"),
 )
 _GENERIC = re.compile(
     r"^(?:the|an?|our|my|this|that|each|every|whole|given|its|their)?\s*(?:it|"
@@ -168,6 +175,9 @@ _GENERIC = re.compile(
 )
 
 
+Answer = Literal["", "yes or no", "amount"]
+
+
 class Spoken(NamedTuple):
     """Words for what is to be predicted."""
 
@@ -175,10 +185,10 @@ class Spoken(NamedTuple):
     start: int
     end: int
     sure: int
-    """0: the request says that this is the target; 1: it follows a verb such as predict; 2 and 3: weaker."""
+    """0: the request says that this is the target; 1: it follows a verb such as predict; 2 and 3: weaker; 4: all."""
     quoted: bool
-    yes_or_no: bool = False
-    """Whether the answer is yes or no, as of `who leaves`."""
+    answer: Answer = ""
+    """What answers it: a yes or no, as of `who leaves`, or an amount, as of `how much it costs`."""
 
 
 class Chosen(NamedTuple):
@@ -203,8 +213,9 @@ def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
             words = match[group].strip(" ,.;:'\"")
             start = match.start(group) + len(match[group]) - len(match[group].lstrip(" ,.;:'\""))
             if words and not (_GENERIC.match(words) and group != "quoted") and (start, start + len(words)) not in found:
+                answer = _answer(plain[match.start() : start], words)
                 found[start, start + len(words)] = Spoken(
-                    words, start, start + len(words), sure, group == "quoted", _asks(plain[match.start() : start])
+                    words, start, start + len(words), sure, group == "quoted", answer
                 )
     return sorted(found.values(), key=lambda one: (one.sure, one.start))
 
@@ -293,11 +304,15 @@ def _without_sources(plain: str) -> str:
 
 
 def _leaning(options: list[Match], one: Spoken, columns: Columns) -> list[Match]:
-    """The columns in their order; a question for yes or no is rather about one of two values."""
-    if not one.yes_or_no:
+    """The columns in their order; a question for yes or no is rather about one of two values, one for an amount about
+    numbers."""
+    if not one.answer:
         return options
+    if one.answer == "amount" and (numbers := [m for m in options if _answers(columns[m.column], one.answer)]):
+        return numbers
     fits = [
-        match if columns[match.column].distinct == 2 else match._replace(score=match.score * 0.6) for match in options
+        match if _answers(columns[match.column], one.answer) else match._replace(score=match.score * 0.6)
+        for match in options
     ]
     return sorted(fits, key=lambda match: -match.score)
 
@@ -308,21 +323,30 @@ def _rivals(names: Sequence[str], one: Spoken) -> tuple[str, ...]:
 
 
 def _default(spoken: Sequence[Spoken], columns: Columns) -> Chosen:
-    said = next(iter(spoken), None)
+    said = next((one for one in spoken if one.sure < 4), None)
     if (name := usual(columns)) is not None:
+        return Chosen(name, "usual", said)
+    if (name := telling(columns)) is not None:
         return Chosen(name, "usual", said)
     if columns:
         learnable = [name for name, hint in columns.items() if hint.kind != "categorical" or _is_few(hint)]
         return Chosen((learnable or list(columns))[-1], "last", said)
-    return Chosen("", "none", said or (spoken[0] if spoken else None))
+    return Chosen("", "none", said)
 
 
 def _is_few(hint: ColumnHint) -> bool:
     return hint.distinct is None or hint.distinct <= MOST_CLASSES
 
 
-def _asks(before: str) -> bool:
-    return re.search(r"\b(?:who|whether|if|will|would|does|likely|probability|risk)\b", before, re.I) is not None
+def _answer(before: str, words: str) -> Answer:
+    if re.search(r"\b(?:who|whether|if|will|would|does|likely|probability|risk)\b", before, re.I):
+        return "yes or no"
+    many = re.search(r"\bhow\s+$", before, re.I) and re.match(_AMOUNT, words, re.I)
+    return "amount" if many else ""
+
+
+def _answers(hint: ColumnHint, answer: Answer) -> bool:
+    return hint.distinct == 2 if answer == "yes or no" else hint.kind == "numeric" and hint.distinct != 2
 
 
 def bare(words: str) -> str:

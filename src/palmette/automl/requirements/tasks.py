@@ -22,6 +22,8 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
     ("node classification", r"\bnode classif\w+|\bclassify(?:ing)? (?:the )?nodes\b"),
     (
         "clustering",
+        r"\b(?:make|form|build|create|find|give|get|want|need|show|have)\b[^.;]{0,25}"
+        r"\b\d+ (?:\w+ )?(?:groups?|clusters?|segments?)\b|"
         r"\bcluster(?:s|ed|ing)?\b|\bunsupervised\b|\bsegment(?:s|ed|ation|"
         r"ing)? (?:of |our |"
         r"the |my |all |these |into |users|customers|shoppers)|\bcustomer segment|"
@@ -52,6 +54,12 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
     ),
     ("regression", r"\bregress(?:ion|or|ing)?\b"),
 )
+_COMING = (
+    r"\b(?:next|coming|following|upcoming)(?:'s)? (?:\w+ )?"
+    r"(?:hour|day|week|month|quarter|year|season|summer|winter)s?\b|\btomorrow"
+)
+"""Words for a time that no row is of yet."""
+_SERIAL = re.compile(rf"time[- ]?series|\bahead\b|next \d+|past \d+|horizon|future|{_COMING}", re.I)
 _CLASSES = re.compile(
     r"\b(?:whether|yes/no|yes or no|spam|fraud\w*|probabilit(?:y|ies)|likelihood|"
     r"how likely|risk of|chance (?:of|that)|which (?:class|category|kind|type|species)|"
@@ -108,8 +116,7 @@ def said_task(text: Text, metrics: Sequence[Mention], algorithms: Sequence[Menti
         plain = plain[: mention.start] + " " * (mention.end - mention.start) + plain[mention.end :]
     for task, pattern in _EXPLICIT:
         if (match := re.search(pattern, plain, re.I)) is not None and not _refused(plain, match.start()):
-            serial = re.search(r"time[- ]?series|ahead|next \d+|past \d+|horizon|future", plain, re.I) is not None
-            return Said(task, "explicit", match.start(), match.end(), serial)
+            return Said(task, "explicit", match.start(), match.end(), _SERIAL.search(plain) is not None)
     for mention in metrics:
         tasks = vocabulary().metrics[mention.name].tasks  # type: ignore[index]  # names of metrics
         if (

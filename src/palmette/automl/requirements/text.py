@@ -6,7 +6,8 @@ Every place in the plain text leads back to the words as they were written, so t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,8 +40,11 @@ _TENS = {
     word: 10 * number
     for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
 }
-_PARTS = {"half": 0.5, "quarter": 0.25, "third": 1 / 3, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
+_PARTS = {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1}
+_PARTS |= {"hundredth": 0.01, "thousandth": 0.001}
 _POWERS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "mio": 1e6, "billion": 1e9}
+_ROWS = r"(?:rows|data|records|samples|dates|days|weeks|months|years|time|period|table|file|dataset)"
+"""What is divided."""
 _UNIT = r"(?:hour|minute|second|day|week|month|millisecond|percent|m?s|h|min|year)s?\b"
 _SMALL = rf"(?:{'|'.join([*_NUMBERS, *_TENS])})"
 
@@ -84,6 +88,11 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:a|an)\s+(?=(?:hundred|thousand|million|billion)\b)", "1 "),
     (r"\b(\d+(?:\.\d+)?)\s*(hundred|thousand|million|mio|billion)\b", _power),
     (rf"\b(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b(?P<whole>(?!))?", "0"),
+    (r"\b(who|what|how|where|it|that)'s\b", lambda match: f"{match[1]} is"),
+    (
+        rf"\b(?P<part>{'|'.join(_PARTS)})(?=\s+of\s+(?:the\s+|all\s+|my\s+|our\s+)?{_ROWS}\b)",
+        lambda match: f"{_number(round(100 * _PARTS[match['part'].casefold()], 2))} percent",
+    ),
     (
         rf"\b(?:(?P<whole>\d+)\s+and\s+)?(?:an?\s+)?(?P<part>{'|'.join(_PARTS)})(?:\s+of)?(?:\s+an?)?\s+(?P<unit>{_UNIT})",
         _part,
@@ -145,6 +154,15 @@ class Text:
         if end <= start:
             return ""
         return self.written[self._from[start] : self._to[end - 1]].strip()
+
+    def without(self, spans: Collection[Span]) -> Text:
+        """The same text with blanks in these places of the plain one."""
+        made = copy(self)
+        made.__dict__.pop("plain", None)
+        made._plain = list(self._plain)
+        for span in spans:
+            made._plain[span.start : span.end] = " " * (span.end - span.start)
+        return made
 
     @cached_property
     def sentences(self) -> tuple[Span, ...]:

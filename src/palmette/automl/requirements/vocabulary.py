@@ -11,6 +11,9 @@ from typing import Literal, NamedTuple
 from palmette.automl.requirements.model import Metric, Modality, Task
 from palmette.documents import Model, read_document
 
+ERROR = "error"
+"""How wrong answers are, as long as it is not known which metric is meant."""
+
 
 class MetricWords(Model):
     better: Literal["higher", "lower"]
@@ -54,6 +57,14 @@ class Vocabulary(Model):
     domains: Mapping[str, tuple[str, ...]]
     synonyms: tuple[tuple[str, ...], ...]
     """Words of which one may stand in a request for another in a column's name."""
+    outcomes: tuple[str, ...]
+    """Words in the name of a column that tell that it is what one wants to know."""
+    errors: tuple[str, ...]
+    """Words for how wrong answers are, whatever the task."""
+    foreign: frozenset[str]
+    """Small words of other languages."""
+    english: frozenset[str]
+    """Words of which some are in whatever is asked for in English."""
     units: Units
     empty: frozenset[str]
     """Words that say nothing of what a target is."""
@@ -99,6 +110,12 @@ def mentions(plain: str, words: Mapping[str, Iterable[str]]) -> list[Mention]:
 
 def metric_mentions(plain: str) -> list[Mention]:
     return mentions(plain, {name: words.phrases for name, words in vocabulary().metrics.items()})
+
+
+def error_mentions(plain: str, metrics: Iterable[Mention]) -> list[Mention]:
+    """Mentions of an error that is none of the metrics; they are called `error`."""
+    found = mentions(plain, {ERROR: vocabulary().errors})
+    return [one for one in found if all(one.end <= other.start or other.end <= one.start for other in metrics)]
 
 
 def algorithm_mentions(plain: str) -> list[Mention]:

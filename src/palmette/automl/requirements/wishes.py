@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from palmette.automl.requirements.columns import Columns, exact, named_in
 from palmette.automl.requirements.model import (
     DeliverableWish,
-    Excluded,
     PreferenceWish,
     Sequence,
 )
@@ -35,24 +33,6 @@ _BACK = (
     rf"\b(?:past|last|previous|preceding) (\d+) {_UNIT}",
     rf"\b(?:look-?back|history|context|window)(?: window| length)? (?:of|is|"
     rf"=)? ?(\d+)(?: {_UNIT})?",
-)
-_BARRED = re.compile(
-    r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|"
-    r"please not|not) (?:to )?(?:use|consider|include|look at|rely on|touch|take)|"
-    r"(?:uses?|using) (?:neither|no)|without(?: using)?|"
-    r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
-    r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
-    r"other than|"
-    r"but not|(?:everything|all|anything) (?:but|except))\b",
-    re.I,
-)
-_TELLS = re.compile(
-    r"['\"`]?[^.;,]{0,20}\b(?:gives? (?:it|the (?:target|answer|label)|this|"
-    r"everything) away|leaks?|(?:drop|exclude|ignore|remove) it|(?:must|may|should|"
-    r"can) ?not be used|"
-    r"(?:is|are) (?:not allowed|forbidden|off limits|a leak|cheating|"
-    r"only known (?:afterwards|later|after)))",
-    re.I,
 )
 _HINT = re.compile(
     r"\b(?:missing|imbalanced?|unbalanced|outliers?|noisy|duplicat\w+|coded as|"
@@ -101,73 +81,6 @@ def sequence(text: Text, forecasting: bool) -> tuple[Sequence | None, list[Span]
                 )
                 break
     return (Sequence(**found, unit=unit) if found else None), used
-
-
-def excluded(text: Text, columns: Columns) -> tuple[Excluded, ...]:
-    """Columns that must not be used: known ones, or such as are called a column."""
-    found: dict[str, Excluded] = {}
-    for match in _BARRED.finditer(text.plain):
-        sentence = text.sentence(match.start())
-        rest = text.plain[match.end() : sentence.end]
-        stop = re.search(
-            r"[;:]|\b(?:but|because|since|as they|they|it|and (?:use|predict|train|is|"
-            r"the model|"
-            r"then)|which|that)\b",
-            rest,
-        )
-        clause = rest[: stop.start()] if stop else rest
-        names = [name for _, _, name in named_in(clause, columns)]
-        called = re.match(
-            r"\s*(?:the )?(?:columns?|features?|variables?|fields?)?\s*['\"`]([\w .-]+)['\"`]|"
-            r"\s*the (\w+) (?:column|feature|variable|field)\b",
-            clause,
-            re.I,
-        )
-        if not columns and called:
-            names = [called[1] or called[2]]
-        for name in names:
-            found.setdefault(
-                name, Excluded(column=name, words=text.quote(match.start(), match.end() + len(clause.rstrip())))
-            )
-    for start, end, name in named_in(text.plain, columns):
-        if _TELLS.match(text.plain, end):
-            found.setdefault(name, Excluded(column=name, words=text.quote(start, text.sentence(start).end)))
-    return tuple(found[name] for name in (columns or found) if name in found)
-
-
-def features(text: Text, columns: Columns) -> tuple[str, ...]:
-    """What the prediction may rest on, where the request lists it."""
-    plain = text.plain
-    for pattern in (
-        r"\bregress\w*\s+(?:of\s+)?(?:(?!based\b)\w+\s+){1,3}on\s+(?:the\s+)"
-        r"?(?P<list>[^.;()]+?)(?=[.;]|$)",
-        r"\b(?:based on|using|from|given|by)\b[^.;()]{0,80}\((?P<list>[^()]*,[^()]*)\)",
-        r"\bgiven [^.;()]{0,40}\((?P<list>[^()]+ and [^()]+)\)",
-        r"\b(?:features?|columns?|variables?|attributes?|factors?|information|inputs?|"
-        r"measurements?) (?:like|such as|including|are|namely|"
-        r":)\s*(?P<list>[^.;:()]+?,[^.;:()]*?)(?= from\b| in the\b|[.;]|$)",
-        r"\b(?:based on|from|given|using|"
-        r"by)\s+(?:the\s+)?(?P<list>[\w $#%-]+(?:,[\w $#%-]+)*(?:,? and [\w $#%-]+))(?=[.;,]|$)",
-        r"\b(?:based on|from|given|using)\s+(?:the\s+)?(?P<list>[\w $#%-]+)(?=[.;,]|$)",
-    ):
-        for match in re.finditer(pattern, plain, re.I):
-            items = [text.quote(*place).strip(" ,.") for place in _items(match["list"], match.start("list"))]
-            items = [re.sub(r"^(?:the|their|its|an?)\s+", "", item) for item in items]
-            known = [name for item in items if (name := exact(item, columns))]
-            if columns and not known:
-                continue
-            if len(items) >= 2 or known:
-                return tuple(known or items)
-    return ()
-
-
-def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
-    """Where the items of a list stand, which begins at `start`."""
-    begin = 0
-    for separator in re.finditer(r",?\s*\b(?:and|or)\b|,|$", listed):
-        if listed[begin : separator.start()].strip(" ,."):
-            yield start + begin, start + separator.start()
-        begin = separator.end()
 
 
 def preferences(text: Text, masked: Iterable[Span]) -> tuple[PreferenceWish, ...]:

@@ -76,6 +76,8 @@ def _constraint(one: Constraint) -> Iterator[Violation]:
 
 def _misread(one: Constraint) -> Iterator[Violation]:
     found = [amount for amount in _amounts(one.words) if _fits(one, amount)]
+    if not found and one.metric == "accuracy" and any(_fits(_wrong(one), amount) for amount in _amounts(one.words)):
+        return  # read from the share of wrong answers
     if not found:
         units = "Values are in seconds, bytes, counts, or as the metric gives them."
         message = f"{str(one)!r} cannot be read from {one.words!r}. {units}"
@@ -87,6 +89,11 @@ def _misread(one: Constraint) -> Iterator[Violation]:
     if opposite and not flips:
         message = f"{one.words!r} does not say {one.comparison!r}. Give the comparison that it says."
         yield Violation(code="comparison-differs", message=message, subject="problem.constraints")
+
+
+def _wrong(one: Constraint) -> Constraint:
+    """The accuracy of a constraint as a share of wrong answers."""
+    return one.model_copy(update={"value": 1 - one.value})
 
 
 def _fits(one: Constraint, amount: Amount) -> bool:
