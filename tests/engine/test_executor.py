@@ -245,6 +245,18 @@ def test_a_fan_out_runs_each_element_and_keeps_its_order(tmp_path: Path) -> None
     assert again.value("all_part")["file"]["text"] == "all(each(list0()), each(other()), each(list2()))\n"
 
 
+def test_an_element_that_is_sent_back_comes_with_what_was_made_of_it(tmp_path: Path) -> None:
+    class Seeing(Each):
+        def run(self, input: Any, context: Context) -> Attempt[Any]:
+            self.seen = {**getattr(self, "seen", {}), input.element.maker: context.last and context.last.of}
+            return super().run(input, context)
+
+    toys = [ListMaker("list"), Seeing("each", faulty=True), Gather("all", "each", strict=True)]
+    nodes = {"each": Node(next=("all",), for_each="list_part as element")}
+    assert run_topology(chain(*toys, nodes=nodes), tmp_path / "run").status == "finished"
+    assert toys[1].seen == {name: (name,) for name in ("list0", "list1", "list2")} and len(toys[1].runs) == 6
+
+
 def test_errors_of_the_machine_propagate_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     class Broken(Toy):
         def run(self, input: Any, context: Context) -> Attempt[Any]:

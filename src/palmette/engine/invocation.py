@@ -93,8 +93,7 @@ class Invoker:
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
         else:
-            made = state.artefacts[artefact].digest if state.actor(name).key and artefact in state.artefacts else None
-            last = state.actor(name).refused or made
+            last = state.actor(name).refused or self._made(name)
             outcome = self._attempts(_Task(name, self._input(name, inputs), key, order, last))
         seconds = time.monotonic() - begun
         if isinstance(outcome, _Failure):
@@ -122,6 +121,11 @@ class Invoker:
             )
             self._store.publish(artefact, outcome.output)
             self._clear(name)
+
+    def _made(self, name: str) -> str | None:
+        """Digest of what the actor made in this run; None while it has made nothing."""
+        state, artefact = self._recorder.state, self._setup.actors[name].produces
+        return state.artefacts[artefact].digest if state.actor(name).key and artefact in state.artefacts else None
 
     def _clear(self, name: str) -> None:
         """Takes the workspaces of an invocation away: what an actor left there is of use only where it failed."""
@@ -172,10 +176,14 @@ class Invoker:
         items = self._items(name, inputs)
         fan_out = self._setup.topology.actors[name].fan_out
         rest = {artefact: digest for artefact, digest in inputs.items() if fan_out and artefact != fan_out.artefact}
+        before = self._made(name)
+        made = self._store.get(before) if before else None
+        known = made if isinstance(made, list) and len(made) == len(items) else [None] * len(items)
 
         def attempts(index: int) -> Done | _Failure:
             key = self._wiring.key(name, {**rest, "": canonical(items[index])})
-            return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, item=index))
+            last = self._store.put(known[index]) if known[index] is not None else None
+            return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, last, index))
 
         with ThreadPoolExecutor(max_workers=max(1, min(len(items), os.cpu_count() or 1))) as pool:
             outcomes = list(pool.map(attempts, range(len(items))))
