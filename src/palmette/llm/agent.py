@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -16,7 +16,7 @@ from palmette.llm.answerer import Answerer, AnswerError
 from palmette.llm.brief import Section, clipped, fenced, pack, without
 from palmette.llm.messages import Message, Prompt
 from palmette.llm.models import OFFLINE, Models
-from palmette.llm.prompt import fill, load_prompt, shared
+from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
 from palmette.llm.tokens import estimate_tokens
 
 EVIDENCE = 1500
@@ -55,6 +55,10 @@ class Agent(BaseActor):
             AnswerError: there is nothing to ask, for the reason that its violations give; no call is paid for that.
         """
         raise NotImplementedError
+
+    def parts(self, input: Any) -> Mapping[str, str]:
+        """Texts of the house that complete the prompt file, by the names that it has for them; never data."""
+        return NO_PARTS
 
     def read(self, answer: Any, input: Any, context: Context) -> Attempt[Any]:
         """The actor's output from a model's answer.
@@ -102,7 +106,7 @@ class Agent(BaseActor):
         """
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
-        system = file.instructions(self.Answer)
+        system = file.instructions(self.Answer, self.parts(input))
         past = self._past(context)
         taken = sum(estimate_tokens(text) for text in (system, file.user, *past))
         # Folders differ from run to run; an equal prompt is answered from the journal, or from a recording.

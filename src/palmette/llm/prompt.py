@@ -6,7 +6,8 @@
     answer: ScriptAnswer
     ---
     # System
-    What the model is, and what a good answer is. No variables: it is the same in every call.
+    What the model is, and what a good answer is. No variables but the texts of the house that `parts` names, such as
+    what holds for one kind of data.
 
     # Example
     The shortest whole answer.
@@ -15,8 +16,8 @@
     The view: {{view}}
     The template: {{template}}
 
-Variables are strict: each input stands in the user part, and nothing else does. The example is shown with the form of
-the answer, after the system part.
+Variables are strict: each input stands in the user part, and nothing else does; each part stands before it. The example
+is shown with the form of the answer, after the system part.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from palmette.documents import Model, parse_document, read_text
 from palmette.errors import DeveloperError
@@ -35,6 +37,7 @@ _FILE = re.compile(
     re.DOTALL,
 )
 _VARIABLE = re.compile(r"\{\{ *([a-z_]+) *\}\}")
+NO_PARTS: Mapping[str, str] = MappingProxyType({})
 
 
 class Front(Model):
@@ -44,6 +47,8 @@ class Front(Model):
     """Name of the agent."""
     inputs: tuple[str, ...]
     """Names of the sections that the user part shows."""
+    parts: tuple[str, ...] = ()
+    """Names of the texts of the house that complete the system part and the example; never data."""
     answer: str
     """Name of the model that the answer is read into."""
 
@@ -57,9 +62,11 @@ class PromptFile(Model):
     example: str
     user: str
 
-    def instructions(self, answer: type[Answer]) -> str:
-        """The system part, with the rules of answering and the form of the answer."""
-        return f"{self.system}\n\n{fill(shared('rules'), {'contract': describe(answer, self.example)})}"
+    def instructions(self, answer: type[Answer], parts: Mapping[str, str] = NO_PARTS) -> str:
+        """The system part, with the rules of answering and the form of the answer; every part must be given."""
+        _agree(self.path, "given", set(parts), set(self.front.parts))
+        contract = describe(answer, fill(self.example, parts))
+        return f"{fill(self.system, parts)}\n\n{fill(shared('rules'), {'contract': contract})}"
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The user part with its variables filled; every input, and nothing else, must be given."""
@@ -80,8 +87,8 @@ def load_prompt(path: Path) -> PromptFile:
         raise _broken(str(path), "It needs a front matter between `---` lines, then `# System`, `# Example`, `# User`.")
     front = parse_document(match["front"], Front, str(path))
     _agree(str(path), "in the user part", set(_VARIABLE.findall(match["user"])), set(front.inputs))
-    if found := _VARIABLE.findall(match["system"]):
-        raise _broken(str(path), f"The system part has the variables {found}; it must be the same in every call.")
+    before = f"{match['system']}\n{match['example']}"
+    _agree(str(path), "before the user part", set(_VARIABLE.findall(before)), set(front.parts))
     parts = {name: match[name].strip() for name in ("system", "example", "user")}
     return PromptFile(path=str(path), front=front, **parts)
 
@@ -97,10 +104,10 @@ def shared(name: str) -> str:
     return read_text(Path(__file__).with_name("shared") / f"{name}.md").strip()
 
 
-def _agree(path: str, where: str, found: set[str], inputs: set[str]) -> None:
-    if found != inputs:
-        unknown, missing = sorted(found - inputs), sorted(inputs - found)
-        raise _broken(path, f"Of its inputs {sorted(inputs)}, {where} are missing {missing} and unknown {unknown}.")
+def _agree(path: str, where: str, found: set[str], named: set[str]) -> None:
+    if found != named:
+        unknown, missing = sorted(found - named), sorted(named - found)
+        raise _broken(path, f"Of what it names, {sorted(named)}, {where} are missing {missing} and unknown {unknown}.")
 
 
 def _broken(path: str, message: str) -> DeveloperError:
