@@ -16,6 +16,7 @@ TASK: Literal["problem.task"] = "problem.task"
 _WHY = {
     "values": "the request speaks of its values",
     "usual": "its name is that of a target",
+    "outcome": "its name is that of an outcome",
     "last": "it is the last column",
 }
 _FIRST: Mapping[tuple[Task, bool], tuple[Metric, ...]] = {
@@ -66,14 +67,14 @@ def decide(said: Said, chosen: Chosen, spoken: Sequence[Spoken], columns: Column
             field=TARGET, value=chosen.column, why=f"the request fits {_or(options)} equally; it is the first"
         )
         return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
-    unsure = chosen.how == "last" or (chosen.how == "usual" and said.strength == "none")
+    unsure = chosen.how in ("outcome", "last") or (chosen.how == "usual" and said.strength == "none")
     if unsure and chosen.spoken is not None:
         ranked = (chosen.column, *(name for name in columns if name != chosen.column))[:8]
         asked = f"No column goes by {chosen.spoken.words!r}. Which one is to be predicted?"
         noted = Assumption(
             field=TARGET, value=chosen.column, why=f"no column goes by {chosen.spoken.words!r}; {_WHY[chosen.how]}"
         )
-        question = Question(about=TARGET, text=asked, options=ranked, blind=chosen.how == "last")
+        question = Question(about=TARGET, text=asked, options=ranked, blind=chosen.how != "usual")
         return _with_task(Goal(None, chosen.column, chosen, said, words, question, (noted,)), columns, answers)
     if chosen.how == "last":
         ranked = (chosen.column, *(name for name in columns if name != chosen.column))[:8]

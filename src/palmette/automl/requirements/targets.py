@@ -195,7 +195,7 @@ class Chosen(NamedTuple):
     """The column to predict, or why there is none."""
 
     column: str = ""
-    how: Literal["said", "values", "usual", "last", "absent", "none"] = "none"
+    how: Literal["said", "values", "usual", "outcome", "last", "absent", "none"] = "none"
     spoken: Spoken | None = None
     others: tuple[str, ...] = ()
     """Columns that fit as well."""
@@ -327,7 +327,7 @@ def _default(spoken: Sequence[Spoken], columns: Columns) -> Chosen:
     if (name := usual(columns)) is not None:
         return Chosen(name, "usual", said)
     if (name := telling(columns)) is not None:
-        return Chosen(name, "usual", said)
+        return Chosen(name, "outcome", said)
     if columns:
         learnable = [name for name, hint in columns.items() if hint.kind != "categorical" or _is_few(hint)]
         return Chosen((learnable or list(columns))[-1], "last", said)
