@@ -44,6 +44,7 @@ COMMANDS = {
     "runs": _Command("palmette.cli.runs:runs", "List the runs."),
     "show": _Command("palmette.cli.show:show", "Show the steps, failures, artefacts and times of a run."),
     "resume": _Command("palmette.cli.resume:resume", "Go on with a run, after editing its artefacts or not."),
+    "bench": _Command("palmette.cli.bench:bench", "Measure again what is claimed: FeatBench and the planner study."),
     "doctor": _Command("palmette.cli.doctor:doctor", "Say what is installed, what is missing, and how to get it."),
 }
 

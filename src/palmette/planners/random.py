@@ -9,7 +9,11 @@ from palmette.engine.topology import END, STOP
 
 
 class RandomPlanner:
-    """Chooses uniformly among what is permitted, without instructions; ends as soon as that is allowed."""
+    """Chooses uniformly among the actors that may follow, without instructions, until the task is complete.
+
+    It follows the edges of the topology; to a start actor it comes only where no edge leads on. What is complete is not
+    left to chance: an end actor that needs nothing but what is fresh is walked at once, and the run ended when it may.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -19,5 +23,11 @@ class RandomPlanner:
             return Decision(END)
         if not situation.permitted:
             return Decision(STOP, diagnosis="No actor is permitted from here.")
-        choice = Random(f"{self._seed}:{situation.state.decisions}").choice(situation.permitted)
-        return Decision(choice)
+        position = situation.state.position
+        edges = situation.topology.actors[position].next if position in situation.topology.actors else ()
+        eligible = [name for name in edges if name in situation.permitted] or list(situation.permitted)
+        complete = [name for name in eligible if self._completes(situation, name)]
+        return Decision(Random(f"{self._seed}:{situation.state.decisions}").choice(complete or eligible))
+
+    def _completes(self, situation: Situation, name: str) -> bool:
+        return name in situation.topology.end and situation.fresh.issuperset(situation.wiring.upstream[name])

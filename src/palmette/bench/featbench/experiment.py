@@ -1,0 +1,152 @@
+"""The planner study on the tasks of FeatBench: which runs it consists of, and where everything is kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from palmette.bench.featbench import suite
+from palmette.bench.featbench.faults.rates import probability
+from palmette.bench.featbench.ground import Ground
+from palmette.bench.featbench.memory import Memory, code_digest, digest
+from palmette.bench.featbench.records import Condition, Record
+from palmette.bench.featbench.study import Cell, Study, Task
+from palmette.engine import create, names
+from palmette.errors import UserError, did_you_mean
+from palmette.llm import Models
+from palmette.llm.opening import PLANNER, ModelChoice, open_models
+from palmette.sandbox import Sandbox, WarmSpark
+
+BASE = Condition()
+FACTORS = (0.5, 2.0)
+LATENT = (0.0, 0.2, 0.6, 0.8)
+ATTEMPTS = (1, 2, 4, 5, 7, 10)
+QUICK_TASKS = 2
+GROUPS: Mapping[str, Callable[[suite.Task], bool]] = {
+    "all": lambda _: True,
+    "paper": lambda task: task.description.origin == "paper" and task.description.number > 0,
+    "open": lambda task: task.description.origin == "open",
+}
+"""Names that stand for several tasks; the held-out task is in `all` only."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a study is asked to be."""
+
+    tasks: tuple[str, ...] = ("paper",)
+    """Names, aliases or groups."""
+    planners: tuple[str, ...] = ("offline", "sequential", "random")
+    runs: int = 3
+    rate: float | None = None
+    """Probability of a fault at each draw, in all tasks; that of each task when None; 0 for none."""
+    sensitivity: bool = False
+    """Whether rates, latent share and attempts are varied, too."""
+    words: bool = False
+    """Whether the specifications say in words what they else say in expressions."""
+    model: str = ""
+    """Of the planner `model`."""
+    seed: int = 0
+    workers: int = 2
+
+
+def chosen(wanted: Sequence[str]) -> list[suite.Task]:
+    """The tasks that are asked for, by name, alias or group, each once, in the order of the benchmark."""
+    found: set[str] = set()
+    for name in wanted:
+        group = GROUPS.get(name)
+        found |= {task.name for task in suite.tasks() if group(task)} if group else {suite.task(name).name}
+    return [task for task in suite.tasks() if task.name in found]
+
+
+def cells(tasks: Sequence[suite.Task], options: Options) -> list[Cell]:
+    """All runs: first those of the comparison, then those of the sensitivity."""
+    conditions = [BASE if options.rate != 0 else Condition(factor=0.0)]
+    if options.sensitivity:
+        conditions += [Condition(factor=0.0)]
+        conditions += [BASE.model_copy(update={"factor": factor}) for factor in FACTORS]
+        conditions += [BASE.model_copy(update={"latent": share}) for share in LATENT]
+        conditions += [BASE.model_copy(update={"attempts": most}) for most in ATTEMPTS]
+    return [
+        Cell(task.name, planner, run, condition)
+        for condition in conditions
+        for task in tasks
+        for run in range(options.runs if condition.factor else 1)
+        for planner in options.planners
+    ]
+
+
+def experiment(options: Options, out: Path, done: Callable[[Record, int], None]) -> list[Record]:
+    """Makes all runs that `out/records.jsonl` does not have, and returns the records of all.
+
+    `done` is told of each record, with the number of runs in all.
+    """
+    for planner in options.planners:
+        if planner not in names("planner"):
+            raise UserError(
+                f"There is no planner {planner!r}.{did_you_mean(planner, names('planner'))}",
+                f"Known are: {', '.join(names('planner'))}.",
+                code="unknown-planner",
+            )
+    tasks, sandbox = chosen(options.tasks), Sandbox()
+    models = open_models(ModelChoice(models={PLANNER: options.model}), out) if options.model else None
+    for planner in options.planners:
+        create("planner", planner, _services(models))  # what is missing is said before anything starts
+    every = cells(tasks, options)
+    code = code_digest()
+    with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, WarmSpark(sandbox) as spark:
+        spark.warm_up()
+        memory = Memory(out / "memory", code)
+        at_work = [_task(task, options, Path(name), memory, sandbox, spark) for task in tasks]
+        study = Study(
+            at_work,
+            out / "records.jsonl",
+            memory,
+            digest([code, options.words, options.model]),
+            options.seed,
+            planner_services=lambda ground: {**ground.services, **_services(models)},
+        )
+        return study.run(every, lambda record: done(record, len(every)), options.workers)
+
+
+def _services(models: Models | None) -> dict[str, object]:
+    return {"models": models} if models else {}
+
+
+def _task(
+    task: suite.Task, options: Options, folder: Path, memory: Memory, sandbox: Sandbox, spark: WarmSpark
+) -> Task:
+    place = folder / task.name
+
+    def opened() -> Ground:
+        run_file = suite.prepare(task, place / "task", words=options.words)
+        return Ground.open(task.name, run_file, place / "scratch", sandbox, spark)
+
+    rate = options.rate if options.rate is not None else probability((task.name, *task.description.aliases))
+    return Task(task.name, opened, partial(_differences, task, place, memory, spark), rate)
+
+
+def _differences(
+    task: suite.Task, place: Path, memory: Memory, spark: WarmSpark, files: Mapping[str, str]
+) -> Sequence[str]:
+    """Of a delivered view on hidden tables; equal views are run once."""
+    from palmette.bench.featbench.hidden import Hidden
+
+    hidden = Hidden(task, place / "hidden")
+    tested = {path: text for path, text in sorted(files.items()) if not path.startswith("tests/")}
+    key = ["hidden", task.name, hidden.rows, hidden.seed, tested]
+    return [str(one) for one in memory.recall(key, lambda: list(hidden.differences(tested, spark))).value]
+
+
+def all_names(records: Sequence[Record]) -> dict[str, tuple[str, ...]]:
+    """By task of the records, in the order of the benchmark: all its names."""
+    there = {record.task for record in records}
+    return {task.name: tuple(_names(task)) for task in suite.tasks() if task.name in there}
+
+
+def _names(task: suite.Task) -> Iterator[str]:
+    yield task.name
+    yield from task.description.aliases

@@ -1,0 +1,80 @@
+"""A task at work: what all its runs share, opened once. Inputs, actors, the team's files, one warm Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from palmette.bench.featbench import warm_suite
+from palmette.bench.featbench.memory import digest, files_digest
+from palmette.delivery.export import export_base
+from palmette.delivery.git import Git
+from palmette.engine import Actor, Topology, build_actors, load_topology
+from palmette.features.environment import TOPOLOGY, services_of
+from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.workbench import Workbench
+from palmette.llm import OFFLINE, Models
+from palmette.sandbox import Sandbox, WarmSpark
+
+
+@dataclass(frozen=True)
+class SharedBench(Workbench):
+    """A workbench on a Spark that many runs share; the team's own suite is a client of it, too."""
+
+    def environment(self, root: Path) -> dict[str, str]:
+        usual = super().environment(root)
+        return {**usual, **warm_suite.environment(self.spark.remote, usual["PYTHONPATH"])}
+
+    def close(self) -> None:
+        """Spark belongs to whoever opened it."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One task, opened."""
+
+    name: str
+    inputs: Inputs
+    bench: Workbench
+    topology: Topology
+    services: Mapping[str, object]
+    actors: Mapping[str, Actor]
+    digest: str
+    """Of everything that the actors were made from, their code aside."""
+
+    @classmethod
+    def open(
+        cls, name: str, run_file: Path, scratch: Path, sandbox: Sandbox, spark: WarmSpark, models: Models = OFFLINE
+    ) -> Ground:
+        """Reads a prepared task; `scratch` is a folder that does not exist yet."""
+        inputs = read_inputs(run_file)
+        base = export_base(inputs.repository, inputs.run.repository.base, scratch / "base")
+        bench = SharedBench(
+            run=inputs.run,
+            repository=base,
+            checkout=inputs.repository,
+            sandbox=sandbox,
+            spark=spark,
+            tables=inputs.view.tables,
+        )
+        topology = load_topology(TOPOLOGY).value
+        services = services_of(inputs.view, bench, models)
+        return cls(
+            name, inputs, bench, topology, services, build_actors(topology, services), _digest(name, inputs, bench)
+        )
+
+    def forget_deliveries(self) -> None:
+        """Takes the branches of earlier runs away, so that each run starts from the team's base."""
+        git = Git(self.inputs.repository)
+        found = git.attempt("for-each-ref", "--format=%(refname:short)", "refs/heads/features").out.split()
+        for branch in found:
+            git("branch", "-q", "-D", branch)
+
+
+def _digest(name: str, inputs: Inputs, bench: Workbench) -> str:
+    samples = [sample.path for sample in bench.samples.values() if sample]
+    tables = [file for path in samples for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
+    base = [path for path in bench.repository.rglob("*") if path.is_file()]
+    request = inputs.request.model_dump(mode="json")
+    return digest([name, request, files_digest(path for path in tables if path.is_file()), files_digest(base)])
