@@ -240,6 +240,8 @@ def _dtype_of_words(kind: str, words: str) -> str:
         "last_k": "array<string>",
         "top_k": "array<string>",
         "mode": "string",
+        "vector_mean": "array<double>",
+        "vector_weighted_mean": "array<double>",
     }
     return by_kind.get(kind, "string" if "channel" in words and kind in ("last", "first") else "double")
 

@@ -144,11 +144,10 @@ def _lacking(aggregate: Aggregate) -> Iterator[AggregateFault]:
 def type_fault(aggregate: Aggregate, kind: SparkType) -> AggregateFault | None:
     """What is wrong with the type of `of`, if anything."""
     wanted = _RULES[aggregate.function].of
-    is_vector = kind.name == "array" and kind.element is not None and kind.element.is_numeric
     words = {
         "numeric": (kind.is_numeric, "a number"),
         "condition": (kind == BOOLEAN, "a condition"),
-        "vector": (is_vector, "an array of numbers"),
+        "vector": (kind.is_vector, "an array of numbers"),
         "single": (not kind.element, "a single value"),
     }
     fits, expected = words.get(wanted, (True, ""))

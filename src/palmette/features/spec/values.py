@@ -109,6 +109,11 @@ class SparkType(NamedTuple):
     def is_temporal(self) -> bool:
         return self.name in ("date", "timestamp", "timestamp_ntz")
 
+    @property
+    def is_vector(self) -> bool:
+        """An array of numbers."""
+        return self.name == "array" and self.element is not None and self.element.is_numeric
+
 
 class _Parsed:
     """A value written as text: validated by `parse`, serialised by `str`."""

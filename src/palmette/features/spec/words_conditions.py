@@ -25,6 +25,7 @@ _MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|
 _PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
 _ONE_OF = re.compile(r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I)
+_HAVING = re.compile(r"^(?:(?P<no>no)|an?|any|some) (?P<column>.+)$", re.I)
 _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
@@ -108,9 +109,21 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     if len(options) == 1:
         return options[0]
     names = [*source.columns.types]
+    if not options and not beside and (had := _had(rest, source, context)):
+        return had
     if options:
         raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
     raise AskError(phrase, f"condition on {source.view.name}", beside, names)
+
+
+def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+    """`orders with a note`, `orders with no note`; a number may be 0, which is not nothing, and is asked."""
+    if not (found := _HAVING.match(phrase)):
+        return None
+    column = context.column(found["column"], source)
+    if column.type.is_numeric or column.type.name == "boolean":
+        return None
+    return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
 
 
 def _noun(phrase: str) -> str:

@@ -68,6 +68,7 @@ _FUNCTIONS: dict[str, AggregateFunction] = {
     "favorite": "mode",
     "usual": "mode",
 }
+_OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
 _BIRTHS = frozenset(
     [
@@ -157,7 +158,17 @@ def _of_column(rest: Rest, found: re.Match[str]) -> Reading | None:
         raise AskError(f"{found['function']} {found['column']}", "computation; an average of counts needs two features")
     column, where = _column(rest, found["column"], found["rows"])
     more = {"p": 0.5} if function == "percentile" else {}
+    function = _OF_VECTORS.get(function, function) if column.type.is_vector else function
     return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
+
+
+def _weighted(rest: Rest, found: re.Match[str]) -> Reading | None:
+    """`average embedding of orders weighted by amount`, of vectors only."""
+    column, where = _column(rest, found["column"], found["rows"])
+    if not column.type.is_vector:
+        return None
+    weight = quoted(rest.context.column(found["weight"], column.source).name)
+    return rest.aggregate("vector_weighted_mean", column.source, where, of=quoted(column.name), weight=weight)
 
 
 def _since_last(rest: Rest, found: re.Match[str]) -> Reading:
@@ -349,6 +360,7 @@ HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | No
         ),
         (rf"(?:the )?(?:top (?P<k>{N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
         (rf"(?:the )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
+        (rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)", _weighted),
         (rf"(?:the )?(?P<function>{_FUNCTION})(?: value)?(?: of)? (?:the )?(?P<column>.+?){_IN}", _of_column),
         (r"(?:the )?(?P<what>.+)", _looked_up),
     )
