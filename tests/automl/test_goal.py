@@ -70,3 +70,42 @@ def test_rows_to_predict_that_lack_another_column_than_the_target_are_refused(tm
         aim_of(wanted, dataset)
     whole = load([tmp_path / "train.csv"]).dataset
     assert aim_of(wanted, whole).target == "sold"
+
+
+def dated(tmp_path: Path, columns: str, rows: list[str]) -> Path:
+    path = tmp_path / "sold.csv"
+    path.write_text("\n".join([columns, *rows]), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("text", "time", "since", "share"), [
+    ("Predict sold, hold out the last 25 % of the dates", "day", "", 0.25),
+    ("Predict sold. Train before March 2024.", "day", "2024-03", 0.2),
+    ("Forecast sold from price", "day", "", 0.2),
+    ("Predict sold, 70 % for training", "", "", 0.3),
+])  # fmt: skip
+def test_the_hold_out_is_cut_as_the_request_says(
+    tmp_path: Path, text: str, time: str, since: str, share: float
+) -> None:
+    rows = [f"2024-{1 + n // 28:02d}-{1 + n % 28:02d},{n % 9 + n / 100},{n * n % 83}" for n in range(120)]
+    dataset = load([dated(tmp_path, "day,price,sold", rows)]).dataset
+    wanted = read_request(text, DataSummary.model_validate(dataset.model_dump()).hints).requirements
+    aim = aim_of(wanted, dataset)
+    assert (aim.task, aim.target, aim.time, aim.since) == ("regression", "sold", time, since)
+    assert aim.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("text", "columns", "code"), [
+    ("Predict sold, test on 2024", "price,sold", "no-times"),
+    ("Forecast sold for the next 7 days", "day,price,sold", "task-unsupported"),
+    ("Forecast sold", "day,sold", "task-unsupported"),
+])  # fmt: skip
+def test_what_cannot_be_cut_or_made_as_said_is_refused(tmp_path: Path, text: str, columns: str, code: str) -> None:
+    parts = {"day": lambda n: f"2024-{1 + n // 28:02d}-{1 + n % 28:02d}", "price": lambda n: f"{n / 7:.3f}"}
+    parts["sold"] = lambda n: f"{n * n % 83}"
+    rows = [",".join(parts[name](n) for name in columns.split(",")) for n in range(120)]
+    dataset = load([dated(tmp_path, columns, rows)]).dataset
+    wanted = read_request(text, DataSummary.model_validate(dataset.model_dump()).hints).requirements
+    with pytest.raises(UserError) as caught:
+        aim_of(wanted, dataset)
+    assert caught.value.code == code and caught.value.remedy

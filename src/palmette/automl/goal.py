@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from palmette.automl.data import Aim, Dataset
@@ -9,6 +10,8 @@ from palmette.automl.measure import Metric, metric_of
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.requirements import Requirements
 from palmette.automl.requirements.classes import measured_class
+from palmette.automl.requirements.columns import split_name
+from palmette.automl.requirements.model import SplitWish
 from palmette.documents import Model
 from palmette.errors import UserError
 
@@ -40,23 +43,59 @@ def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0, share: f
     """What is to be predicted, and how the rows are to be cut for it; `share` is held out unless the request says more.
 
     Raises:
-        UserError: the task is none of tables, the target is no column, or it is not what the rows to predict lack.
+        UserError: the task is none of tables, the target is no column, or not what the rows to predict lack, or no
+            column has times to divide the rows by.
     """
     task = requirements.problem.task
     if task not in ("classification", "regression", "clustering"):
         wanted = f"{task!r}" if task else "open"
         raise UserError(
             f"The task is {wanted}; this version works on classification, regression and clustering of tables.",
-            "Say in the request which of them is meant.",
+            _instead(requirements) if task == "forecasting" else "Say in the request which of them is meant.",
             code="task-unsupported",
         )
     target = "" if task == "clustering" else _target(requirements, dataset)
-    by = requirements.dataset.split.by if requirements.dataset.split else None
-    times = [column.name for column in dataset.columns if column.kind == "datetime"]
-    split = requirements.dataset.split
-    test = split.fractions.get("test", 0.0) if split else 0.0
-    time = times[0] if by == "time" and times else ""
-    return Aim(target=target, task=task, time=time, share=test if share and 0 < test < 1 else share, seed=seed)
+    split = requirements.dataset.split or SplitWish()
+    test = split.fractions.get("test") or 1 - split.fractions.get("train", 1.0)
+    return Aim(
+        target=target,
+        task=task,
+        time=_time(dataset, target) if split.by == "time" and share else "",
+        since=split.test_from if share else "",
+        share=test if share and 0 < test < 1 else share,
+        seed=seed,
+    )
+
+
+def _instead(requirements: Requirements) -> str:
+    """What can be asked for in the place of a forecast."""
+    target = requirements.dataset.target_column or "sales"
+    return (
+        "A future series cannot be made. Where the other columns of a row are known beforehand, ask for that row: "
+        f"Predict the column {target!r} from the other columns; test on the latest 20 % of the rows."
+    )
+
+
+def _time(dataset: Dataset, target: str) -> str:
+    """The column of times with the most different ones, else one of years.
+
+    Raises:
+        UserError: there is none.
+    """
+    dated = [column for column in dataset.columns if column.kind == "datetime"]
+    years = [one for one in dataset.columns if "year" in split_name(one.name) and all(map(_is_year, one.examples))]
+    found = [column for column in dated or years if column.name != target]
+    if not found:
+        raise UserError(
+            "The rows are to be divided by time, and no column holds times.",
+            "Leave that wish out of the request, or add a column of dates.",
+            code="no-times",
+        )
+    return max(found, key=lambda column: column.distinct).name
+
+
+def _is_year(value: str) -> bool:
+    return re.fullmatch(r"(?:19|20)\d\d(?:\.0)?", value) is not None
 
 
 def _target(requirements: Requirements, dataset: Dataset) -> str:

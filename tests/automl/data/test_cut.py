@@ -192,3 +192,30 @@ def test_no_row_and_one_row_are_refused(count: int, code: str) -> None:
 def test_clustering_has_a_hold_out_without_a_target() -> None:
     split = cut(frame(), "", "clustering", kinds(frame()), 0)
     assert split.told.strategy == "random" and len(split.holdout) == 200
+
+
+DAYS = pd.DataFrame({"day": pd.date_range("2023-01-01", periods=500), "x": range(500)}).assign(y=lambda t: t["x"] % 7)
+
+
+@pytest.mark.parametrize(("since", "first"), [
+    ("2024", "2024-01-01"), ("2023-12", "2023-12-01"), ("2023-12-24", "2023-12-24"), ("--03", "2024-03-01"),
+    ("--07", "2023-07-01"), ("--11-05", "2023-11-05"), ("P3M", "2024-02-14"), ("P2W", "2024-04-30"),
+    ("PT48H", "2024-05-12"),
+])  # fmt: skip
+def test_the_rows_to_test_on_begin_where_the_request_says(since: str, first: str) -> None:
+    split = cut_of(DAYS.sample(frac=1, random_state=0), task="regression", time="day", since=since)
+    shuffled = DAYS.sample(frac=1, random_state=0)
+    assert shuffled["day"].iloc[split.holdout].min() == pd.Timestamp(first) > shuffled["day"].iloc[split.train].max()
+
+
+def test_years_may_be_numbers() -> None:
+    table = DAYS.assign(day=DAYS["day"].dt.year)
+    for since in ("2024", "P1Y"):
+        assert set(table["day"].iloc[cut_of(table, task="regression", time="day", since=since).holdout]) == {2024}
+
+
+@pytest.mark.parametrize("since", ["2022", "2023", "2025-01", "--13", "2023-02-30", "P9Y"])
+def test_a_date_that_leaves_one_side_without_rows_is_refused(since: str) -> None:
+    with pytest.raises(UserError, match=r"'day' goes from 2023-01-01 .* to 2024-05-14") as caught:
+        cut_of(DAYS, task="regression", time="day", since=since)
+    assert caught.value.code == "split-impossible"

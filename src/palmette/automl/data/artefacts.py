@@ -164,6 +164,9 @@ class Aim(Model):
     """A column whose equal values stay on one side of the cut; empty to let the data decide."""
     time: str = ""
     """The column of times whose latest are the hold-out; empty for a cut by chance."""
+    since: str = ""
+    """Where the hold-out begins in time: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, `P3M` for three
+    months before the end; empty for a share of the rows."""
     share: float = 0.2
     """Of the rows that are held out; 0 where somebody else keeps rows to measure on."""
     seed: int = 0

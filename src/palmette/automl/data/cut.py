@@ -17,6 +17,7 @@ import pandas as pd
 
 from palmette.automl.data.artefacts import Aim, HoldOut, Kind, Strategy
 from palmette.automl.data.entities import entity_of
+from palmette.automl.data.instants import begins
 from palmette.automl.data.load import Loaded
 from palmette.automl.data.targets import require_target
 
@@ -55,6 +56,8 @@ class Wishes(NamedTuple):
     given_test: tuple[int, int] = (0, 0)
     """Positions [from, to) of the rows of a test file with the target."""
     share: float = SHARE
+    since: str = ""
+    """Where the hold-out begins in time, as in `Aim`."""
 
 
 def cut(
@@ -97,7 +100,7 @@ def cut_for(loaded: Loaded, aim: Aim) -> Split:
         UserError: as `cut`.
     """
     kinds = {column.name: column.kind for column in loaded.dataset.columns}
-    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test, share=aim.share)
+    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test, share=aim.share, since=aim.since)
     return cut(loaded.table, aim.target, aim.task, kinds, aim.seed, wishes)
 
 
@@ -129,10 +132,12 @@ class _Cutter:
             when[when < 0] = np.nan
         known = ~pd.isna(when)
         ordered = np.sort(when[known])
-        wanted = self._size(None)
-        edge = ordered[max(len(ordered) - wanted, 0)]
+        if self.wishes.since:
+            edge = begins(self.wishes.since, ordered, time)
+        else:
+            edge = ordered[max(len(ordered) - self._size(None), 0)]
         late = known & (when >= edge)
-        if late.sum() == known.sum():
+        if late.sum() == known.sum() and not self.wishes.since:
             late = known & (when > edge)
         reason = f"The hold-out is what comes last by {time!r}: it begins at {_shown(edge)}. Training ends before it."
         return self._split(self.usable[late], "time", [reason], time=time)

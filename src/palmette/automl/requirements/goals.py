@@ -30,6 +30,12 @@ _FIRST: Mapping[tuple[Task, bool], tuple[Metric, ...]] = {
 }
 
 
+_EACH_ROW = (
+    "each row is predicted from its own columns, which must be known beforehand, and tested on the latest rows; "
+    "a future series is not made"
+)
+
+
 class Goal(NamedTuple):
     """What is to be predicted and how."""
 
@@ -43,6 +49,8 @@ class Goal(NamedTuple):
     assumptions: tuple[Assumption, ...] = ()
     named: bool = False
     """Whether the request names an algorithm or a metric."""
+    by_time: bool = False
+    """Whether it is to be tested on the latest rows, as of a forecast that each row allows on its own."""
 
 
 def metrics_for(task: Task, bounded: bool) -> tuple[Metric, ...]:
@@ -104,7 +112,11 @@ def _with_task(goal: Goal, columns: Columns, answers: Mapping[str, str]) -> Goal
     if answers.get(TASK) in get_args(Task):
         return goal._replace(task=cast(Task, answers[TASK]))
     if said.task == "forecasting":
-        series = "regression" in fit.tasks and (said.serial or said.strength == "implied" or _is_series(columns))
+        numbers, wants_series = "regression" in fit.tasks, said.serial or said.strength == "implied"
+        if numbers and not wants_series and _can_stand_alone(goal, columns):
+            noted = Assumption(field=TASK, value="regression", why=_EACH_ROW)
+            return goal._replace(task="regression", by_time=True, assumptions=(*goal.assumptions, noted))
+        series = numbers and (wants_series or _is_series(columns))
         said = said if series else said._replace(task="regression", strength="weak")
         if series:
             return goal._replace(task="forecasting")
@@ -119,6 +131,12 @@ def _with_task(goal: Goal, columns: Columns, answers: Mapping[str, str]) -> Goal
     asked = f"Is {goal.column!r} to be predicted by {_or(options)}? Of the column: {fit.why}."
     question = Question(about=TASK, text=asked, options=options)
     return goal._replace(task=task, question=question, assumptions=(*goal.assumptions, noted))
+
+
+def _can_stand_alone(goal: Goal, columns: Columns) -> bool:
+    """Whether rows have a time, and something else to predict the target from."""
+    kinds = {hint.kind for name, hint in columns.items() if name != goal.column}
+    return "datetime" in kinds and bool(kinds - {"datetime", "identifier", "constant"})
 
 
 def _is_series(columns: Columns) -> bool:

@@ -25,6 +25,7 @@ from palmette.automl.requirements.model import (
     Question,
     Requirements,
     ServicePart,
+    SplitWish,
     Understanding,
     UserPart,
 )
@@ -268,11 +269,17 @@ class _Reader:
             files=named,
             hub=hub,
             source="hub" if hub and not self.files else "upload" if uploaded else "unknown",
-            split=self.split,
+            split=self._split(),
             sequence=self.sequence,
             preprocessing=wishes.sentences_with(self.text, "preprocessing"),
             augmentation=wishes.sentences_with(self.text, "augmentation"),
         )
+
+    def _split(self) -> SplitWish | None:
+        """As said; by time where the goal needs it."""
+        if not self.goal.by_time or (self.split is not None and self.split.by is not None):
+            return self.split
+        return (self.split or SplitWish()).model_copy(update={"by": "time"})
 
     def _excluded(self) -> tuple[Excluded, ...]:
         """What is ruled out, and what a list of all that may be used leaves out."""
