@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from palmette.errors import MachineError
 from palmette.features.harness.connect import ConnectHarness
-from palmette.sandbox import Sandbox, WarmSpark, find_java
+from palmette.sandbox import Access, Sandbox, WarmSpark, find_java
 
 
 @pytest.fixture(scope="session")
@@ -17,14 +18,18 @@ def sandbox() -> Sandbox:
 
 
 @pytest.fixture(scope="session")
-def warm_spark(sandbox: Sandbox) -> Iterator[WarmSpark]:
-    """A Spark that starts at its first use; tests that need it are skipped on a machine without Java."""
+def warm_spark(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmSpark]:
+    """A Spark that starts at its first use; tests that need it are skipped on a machine without Java.
+
+    It reads and writes the folders of the tests, and reads the examples.
+    """
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     try:
         find_java()
     except MachineError as error:
         pytest.skip(str(error))
-    with WarmSpark(sandbox) as spark:
+    access = Access(read=(Path(__file__).parents[1] / "examples",), write=(tmp_path_factory.getbasetemp(),))
+    with WarmSpark(sandbox, access=access) as spark:
         yield spark
 
 

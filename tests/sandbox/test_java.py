@@ -83,4 +83,4 @@ def test_java_too_keeps_its_temporary_files_in_the_private_folder(tmp_path: Path
     command = (f"{environment['JAVA_HOME']}/bin/java", "-XshowSettings:properties", "-version")
     result = Sandbox().run(command, cwd=tmp_path, env=environment)
     folder = re.search(r"java\.io\.tmpdir = (.*)", result.stderr)
-    assert folder and Path(folder[1]).name.startswith("palmette-") and not Path(folder[1]).exists()
+    assert folder and "palmette-" in folder[1] and not Path(folder[1]).exists()

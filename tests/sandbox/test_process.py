@@ -46,7 +46,7 @@ def becomes_true(condition: Callable[[], bool], seconds: float = 10) -> bool:
 def test_a_program_gives_exit_code_and_streams(tmp_path: Path) -> None:
     result = run_python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)", tmp_path)
     assert (result.exit_code, result.stdout, result.stderr) == (7, "out\n", "err\n")
-    assert result.ended == "exited" and not result.ok and result.isolation == "limits"
+    assert result.ended == "exited" and not result.ok
 
 
 def test_success_is_ok(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_success_is_ok(tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_exist_is_a_value(tmp_path: Path) -> None:
     result = Sandbox().run(["no-such-program"], cwd=tmp_path)
-    assert result.exit_code == 127 and "no-such-program" in result.stderr
+    assert not result.ok and "no-such-program" in result.stderr
 
 
 def test_standard_input_is_what_was_given_or_empty(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_a_flood_of_output_keeps_first_and_last(tmp_path: Path) -> None:
 
 def test_secrets_do_not_reach_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_TOKEN", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "PYTHONPATH"):
-        monkeypatch.setenv(name, "secret")
+        monkeypatch.setenv(name, "planted-4711")
     result = run_python("import os; print(dict(os.environ))", tmp_path, env={"VIEW": "spend"})
-    assert "secret" not in result.stdout and "'VIEW': 'spend'" in result.stdout
+    assert "planted" not in result.stdout and "'VIEW': 'spend'" in result.stdout
 
 
 def test_home_and_temp_are_private_and_removed(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_large_environment_reaches_the_program(tmp_path: Path) -> None:
 
 
 def test_a_supervisor_that_cannot_start_is_a_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palmette.sandbox.process._SUPERVISOR", str(tmp_path / "none.py"))
+    monkeypatch.setattr("palmette.sandbox.process._HERE", str(tmp_path))
     result = run_python("pass", tmp_path, env={"TEXT": "x" * 100_000})
     assert result.ended == "killed" and not result.ok
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from palmette.errors import MachineError
-from palmette.sandbox import Sandbox, WarmSpark, python_command
+from palmette.sandbox import Access, ExecutionResult, Sandbox, WarmSpark, python_command
 from palmette.sandbox import spark as spark_module
 
 CLIENT = """
@@ -21,22 +21,23 @@ spark.stop()
 """
 
 
-def ask(remote: str, folder: Path) -> str:
-    return Sandbox().run(python_command("-c", CLIENT, remote), cwd=folder).stdout.strip()
+def ask(spark: WarmSpark, sandbox: Sandbox, folder: Path, code: str = CLIENT) -> ExecutionResult:
+    access = spark.seen_by(Access(write=(folder,)))
+    return sandbox.run(python_command("-c", code, spark.remote), cwd=folder, access=access)
 
 
-def test_clients_have_sessions_of_their_own(warm_spark: WarmSpark, tmp_path: Path) -> None:
-    assert ask(warm_spark.remote, tmp_path) == "3 UTC"
+def test_clients_have_sessions_of_their_own(warm_spark: WarmSpark, sandbox: Sandbox, tmp_path: Path) -> None:
+    assert ask(warm_spark, sandbox, tmp_path).stdout == "3 UTC\n"
     other = CLIENT.replace('spark.range(3).createOrReplaceTempView("numbers")', "")
-    result = Sandbox().run(python_command("-c", other, warm_spark.remote), cwd=tmp_path)
+    result = ask(warm_spark, sandbox, tmp_path, other)
     assert not result.ok and "TABLE_OR_VIEW_NOT_FOUND" in result.stderr
 
 
 def test_the_server_leaves_nothing_in_the_current_folder(
-    warm_spark: WarmSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    warm_spark: WarmSpark, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ask(warm_spark.remote, tmp_path)
+    ask(warm_spark, sandbox, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -14,7 +14,7 @@ from palmette.automl.measure import METRICS, Metric, Predictions
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.selection import Selection
 from palmette.engine import TextFile
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +39,15 @@ class Project:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text, encoding="utf-8")
 
-    def python(self, *arguments: str, seconds: float) -> ExecutionResult:
-        """Runs one of its modules in its folder, for as many seconds at most."""
-        limits = Limits(seconds=seconds, file_mb=FILE_MB)
+    def python(self, *arguments: str, seconds: float, write: Path | None = None) -> ExecutionResult:
+        """Runs one of its modules in its folder, for as many seconds at most.
+
+        `write`: the only folder that it may change; the project's own where none is given.
+        """
+        limits = Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB)
+        access = Access(write=(write or self.folder,))
         env = {"PYTHONPATH": str(self.folder)}
-        return self.sandbox.run(python_command(*arguments), cwd=self.folder, env=env, limits=limits)
+        return self.sandbox.run(python_command(*arguments), cwd=self.folder, access=access, env=env, limits=limits)
 
     def lay_out(self, material: Material, blueprint: Blueprint, place: str = "") -> None:
         """Writes the training rows, as files of the user look, and their folds into a folder of the project."""
@@ -88,9 +92,8 @@ class Project:
         scratch.mkdir(parents=True, exist_ok=True)
         given, said, modality = scratch / "asked", scratch / "said.csv", modality_of(blueprint)
         modality.write_rows(rows.drop(columns=blueprint.target, errors="ignore"), given)
-        done = self.python(
-            "predict.py", "--model", model, "--input", str(given), "--output", str(said), seconds=900
-        )
+        asked = ("--model", model, "--input", str(given), "--output", str(said))
+        done = self.python("predict.py", *asked, seconds=900, write=scratch)
         if not done.ok:
             return done
         return modality.predictions(pd.read_csv(said, dtype=str, keep_default_na=False), len(rows))

@@ -15,13 +15,14 @@ from palmette.engine import Budget, ConsoleHuman, NoHuman, Pay, Setup, build_act
 from palmette.errors import InputError
 from palmette.features.inputs import Inputs, read_inputs
 from palmette.features.questions import only_questions, understood
+from palmette.features.samples import sample_of
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.llm.models import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
-from palmette.sandbox import Sandbox, WarmSpark
+from palmette.sandbox import Access, Sandbox, WarmSpark
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
@@ -41,7 +42,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
     models = models or open_models(choice, folder)
     place = tempfile.TemporaryDirectory(prefix="palmette-base-")
     base = export_base(inputs.repository, run.repository.base, Path(place.name) / "base")
-    bench = _workbench(inputs, base)
+    bench = _workbench(inputs, base, folder)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
     budget = _budget(run)
@@ -103,14 +104,19 @@ def _choice(run: Run) -> ModelChoice:
     return ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
 
 
-def _workbench(inputs: Inputs, base: Path) -> Workbench:
+def _workbench(inputs: Inputs, base: Path, folder: Path) -> Workbench:
+    """`folder` is the run's: Spark reads the samples, and writes where the actors work."""
     sandbox, spark = Sandbox(), inputs.run.spark
+    work = folder / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    samples = [sample_of(table, inputs.repository) for table in inputs.view.tables.values()]
+    access = Access(read=(base, *(sample.path for sample in samples if sample)), write=(work,))
     return Workbench(
         run=inputs.run,
         repository=base,
         checkout=inputs.repository,
         sandbox=sandbox,
-        spark=WarmSpark(sandbox, master=spark.master, memory=spark.memory),
+        spark=WarmSpark(sandbox, master=spark.master, memory=spark.memory, access=access),
         tables=inputs.view.tables,
     )
 

@@ -1,21 +1,28 @@
 """Running what is generated, what belongs to the team, and Spark: the only place that starts them."""
 
-from palmette.sandbox.isolation import Isolation, LimitsOnly
+from palmette.sandbox.access import Access
+from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation
 from palmette.sandbox.java import Java, find_java, java_environment
+from palmette.sandbox.levels import LEVELS, isolation_of
 from palmette.sandbox.process import Process, Sandbox, python_command
 from palmette.sandbox.result import ExecutionResult, Limits, told_from
 from palmette.sandbox.spark import WarmSpark
 
 __all__ = [
+    "LEVELS",
+    "Access",
+    "Bubblewrap",
     "ExecutionResult",
     "Isolation",
     "Java",
+    "Landlock",
     "Limits",
-    "LimitsOnly",
+    "NoIsolation",
     "Process",
     "Sandbox",
     "WarmSpark",
     "find_java",
+    "isolation_of",
     "java_environment",
     "python_command",
     "told_from",

@@ -1,41 +1,136 @@
-"""The seam for stronger isolation: how a command is wrapped before it is started.
-
-`LimitsOnly` keeps no program from reading the user's files or from using the network: it bounds time,
-processes, files and output, takes all secrets out of the environment and leaves nothing running.
-"""
+"""How a program is kept from the rest of the machine: the levels, best first, and which of them works here."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from palmette.sandbox.access import Access, Paths
+from palmette.sandbox.supervisor.walls import landlock_version
+from palmette.sandbox.syscalls import filter_of, rules
+
+_PRIVATE_MB = 512
+"""Size of the private /tmp and /dev/shm, which are memory."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
 
 class Command(NamedTuple):
-    """A program with its arguments and its whole environment."""
+    """A program with its arguments, its whole environment and its folders."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    cwd: Path
+    scratch: Path
+    """The private folder that it may write to."""
+
+
+class Walls(NamedTuple):
+    """What the supervisor is to put around a program; see `supervisor.main`."""
+
+    argv: Sequence[str]
+    landlock: Mapping[str, object] | None = None
+    seccomp: bytes = b""
+    seccomp_option: str = ""
+    env: Mapping[str, str] = {}
+    """What programs are told of what they lack."""
+    spare_processes: int = 0
+    """Processes of the isolation itself."""
 
 
 class Isolation(Protocol):
-    """Wraps a command, e.g. in a namespace tool."""
+    """A level."""
 
     name: str
-    """Stands in every `ExecutionResult`."""
+    """Stands in every `ExecutionResult`, with what is left open."""
+    uses_network: bool
+    """Whether programs get a network of their own, shared by those of a sandbox."""
 
-    def wrap(self, command: Command, cwd: Path, scratch: Path) -> Command:
-        """The command to start instead; `scratch` is the private folder that it may write to."""
+    def walls(self, command: Command, access: Access) -> Walls:
+        """The walls for a command."""
         ...
 
 
-class LimitsOnly:
-    """No wall around the program, only bounds."""
+class Bubblewrap:
+    """Own namespaces: the program sees the folders that it may use, its own processes and its own network."""
 
-    name = "limits"
+    name = "bubblewrap"
+    uses_network = True
 
-    def wrap(self, command: Command, cwd: Path, scratch: Path) -> Command:
-        return command
+    def __init__(self, program: str = "bwrap") -> None:
+        self._program = shutil.which(program) or program
+
+    def walls(self, command: Command, access: Access) -> Walls:
+        paths = Paths(access, command.cwd, command.env, command.scratch)
+        mounts = [*(("--ro-bind", path) for path in paths.read), *(("--bind", path) for path in paths.write)]
+        mounts.sort(key=lambda mount: (len(mount[1].parts), mount[1]))
+        private = ("--size", str(_PRIVATE_MB << 20), "--tmpfs")
+        argv = [
+            self._program,
+            *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "sandbox"),
+            *("--die-with-parent", "--cap-drop", "ALL"),
+            *("--proc", "/proc", "--dev", "/dev", *private, "/dev/shm", *private, "/tmp"),
+            *(part for option, path in mounts for part in _mount(option, path)),
+            *("--remount-ro", "/dev", "--remount-ro", "/"),
+            *("--chdir", str(command.cwd), "--", *command.argv),
+        ]
+        forbidden = filter_of(rules(own_files=True, own_network=True))
+        return Walls(argv, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2)
+
+
+def _mount(option: str, path: Path) -> tuple[str, str, str]:
+    """A link of the system's own stays one: libraries are found by both names."""
+    if option == "--ro-bind" and path.is_symlink() and not path.readlink().is_absolute():
+        return "--symlink", str(path.readlink()), str(path)
+    return option, str(path), str(path)
+
+
+class Landlock:
+    """The kernel's rules about files, signals and ports, and a filter of system calls; a network where it can be had.
+
+    Others' processes are seen, not touched. There is no private /tmp and no /dev/shm: programs have their own folder.
+    """
+
+    def __init__(self, *, own_network: bool) -> None:
+        self.uses_network = own_network
+        version = landlock_version()
+        gaps = {
+            "its own network": own_network,
+            "truncation": version >= 3,
+            "ports": own_network or version >= 4,
+            "signals": version >= 6,
+        }
+        open_ = ", ".join(gap for gap, is_closed in gaps.items() if not is_closed)
+        self.name = f"landlock without {open_}" if open_ else "landlock"
+
+    def walls(self, command: Command, access: Access) -> Walls:
+        paths = Paths(access, command.cwd, command.env, command.scratch)
+        is_closed = access.network == "own"
+        ports = list(access.ports) if is_closed and not self.uses_network else None
+        forbidden = rules(
+            own_files=False,
+            own_network=self.uses_network or not is_closed,
+            guards_truncation=landlock_version() >= 3,
+        )
+        landlock = {
+            "read": [*map(str, paths.read), "/proc"],
+            "write": [*map(str, paths.write), *_DEVICES],
+            "ports": ports,
+        }
+        # Semaphores would be files in /dev/shm; joblib warns where it cannot have them.
+        return Walls(command.argv, landlock, filter_of(forbidden), env={"JOBLIB_MULTIPROCESSING": "0"})
+
+
+class NoIsolation:
+    """No walls, only bounds: the program reads what its user can read, and reaches what this machine can reach."""
+
+    name = "not isolated"
+    uses_network = False
+
+    def walls(self, command: Command, access: Access) -> Walls:
+        return Walls(command.argv)
 
 
 def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
@@ -62,3 +157,16 @@ _ALLOWED: Sequence[str] = (
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
 )
+
+
+def missing(name: str) -> str:
+    """What a level lacks on this machine, as far as can be told without trying it; empty when nothing."""
+    if name == "none":
+        return ""
+    if os.uname().sysname != "Linux":
+        return "it needs Linux"
+    if not filter_of(()):
+        return f"the system calls of {os.uname().machine} are not known"
+    if name == "bubblewrap":
+        return "" if shutil.which("bwrap") else "the program bwrap is not installed"
+    return "" if landlock_version() else "the kernel has no Landlock, or it is switched off"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from palmette.errors import MachineError
-from palmette.sandbox.isolation import Command, Isolation, LimitsOnly, allowed_environment
+from palmette.sandbox.access import Access
+from palmette.sandbox.isolation import Command, Isolation, allowed_environment
+from palmette.sandbox.levels import asked_for, best_isolation
+from palmette.sandbox.network import Network, NoNetworkError
+from palmette.sandbox.relay import Relay
 from palmette.sandbox.result import ExecutionResult, Limits
 
-_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
+_HERE = str(Path(__file__).parent)
+_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
 _GRACE = 15.0
 """Seconds that the supervisor may take to end everything once the time is over."""
+_LOG_CHARS = 1_000_000
+"""Kept of what a server prints: the first and the last half."""
 
 
 def python_command(*arguments: str) -> tuple[str, ...]:
@@ -30,11 +38,65 @@ def python_command(*arguments: str) -> tuple[str, ...]:
 
 
 class Sandbox:
-    """Starts programs: bounded, without secrets, and ended together with everything that they started."""
+    """Starts programs: isolated, bounded, without secrets, and ended together with everything that they started."""
 
     def __init__(self, isolation: Isolation | None = None) -> None:
-        self.isolation = isolation or LimitsOnly()
+        """`isolation` is the best that works here, or the one that the environment names.
+
+        Raises:
+            MachineError: none works, and to run programs without any was not allowed.
+        """
+        self.isolation = isolation or best_isolation(_trial, asked_for())
         self._running: set[_Supervised] = set()
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._network: Network | None = None
+
+    @property
+    def folder(self) -> Path:
+        """In it lie the private folders of all its programs, each its own; it goes with the last of them."""
+        with self._lock:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="palmette-")).resolve()
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            return self._folder
+
+    @property
+    def network(self) -> Network | None:
+        """What its programs share; None where they use the machine's."""
+        with self._lock:
+            if self._network is None and self.isolation.uses_network:
+                self._network = Network()
+            return self._network
+
+    def connect(self, host: str, port: int, timeout: float | None = None) -> socket.socket:
+        """A connection to a server that runs in this sandbox; OSError when there is none."""
+        if self.network is None:
+            return socket.create_connection((host, port), timeout)
+        made = self.network.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        try:
+            made.settimeout(timeout)
+            made.connect((host, port))
+        except OSError:
+            made.close()
+            raise
+        return made
+
+    def free_port(self, host: str = "127.0.0.1") -> int:
+        """A port that no program of this sandbox listens on at this moment."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with self.network.socket(family) if self.network else socket.socket(family) as one:
+            one.bind((host, 0))
+            return int(one.getsockname()[1])
+
+    def publish(self, host: str, port: int) -> Relay | None:
+        """Lets others call a server on this port of the sandbox's loopback by a port of this machine.
+
+        None where its programs use this machine's network anyway. The caller closes it.
+        """
+        if self.network is None:
+            return None
+        return Relay(host, port, lambda: self.connect("127.0.0.1", port))
 
     def interrupt(self) -> None:
         """Ends every program that a `run` in another thread is waiting for."""
@@ -46,12 +108,17 @@ class Sandbox:
         argv: Sequence[str],
         *,
         cwd: Path,
+        access: Access | None = None,
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(),
         stdin: bytes = b"",
     ) -> ExecutionResult:
-        """Runs a program to its end. `env` is added to the allow-listed environment."""
-        supervised = _Supervised(self.isolation, argv, cwd, env or {}, limits, subprocess.PIPE)
+        """Runs a program to its end. `env` is added to the allow-listed environment.
+
+        Without `access` it may change `cwd`; with it, `cwd` is there to be read, as far as it says nothing else.
+        """
+        access = access or Access(write=(cwd,))
+        supervised = _Supervised(self, argv, cwd, access, env or {}, limits)
         streams = supervised.popen
         assert streams.stdin and streams.stdout and streams.stderr
         stdout, stderr = (
@@ -64,27 +131,48 @@ class Sandbox:
             outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
         finally:
             self._running.discard(supervised)
-        return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=self.isolation.name, **outcome)
+        name = self._name(access)
+        return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=name, **outcome)
 
     def start(
         self,
         argv: Sequence[str],
         *,
-        cwd: Path,
+        cwd: Path | None = None,
+        access: Access | None = None,
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(seconds=None),
     ) -> Process:
-        """Starts a server; the caller stops it. It ends at the latest when palmette ends."""
-        log = tempfile.TemporaryFile()  # noqa: SIM115 - the server closes it
-        return Process(_Supervised(self.isolation, argv, cwd, env or {}, limits, log), log)
+        """Starts a server; the caller stops it. It ends at the latest when palmette ends.
+
+        `cwd` is its private folder where none is given. `access` as in `run`.
+        """
+        access = access or Access(write=(cwd,) if cwd else ())
+        return Process(_Supervised(self, argv, cwd, access, env or {}, limits, is_server=True))
+
+    def _name(self, access: Access) -> str:
+        is_open = access.network == "machine" and self.isolation.name != "not isolated"
+        return f"{self.isolation.name} with the machine's network" if is_open else self.isolation.name
+
+
+def _trial(isolation: Isolation) -> str:
+    """What keeps a program of nothing from running under an isolation; empty when it runs."""
+    with tempfile.TemporaryDirectory(prefix="palmette-trial-") as folder:
+        try:
+            done = Sandbox(isolation).run(python_command("-c", ""), cwd=Path(folder), limits=Limits(seconds=20))
+        except NoNetworkError as reason:
+            return str(reason)
+    return "" if done.ok else " ".join(f"{done.stderr[-300:]} {done.note}".split()) or f"exit code {done.exit_code}"
 
 
 class Process:
     """A server that runs in the sandbox."""
 
-    def __init__(self, supervised: _Supervised, log: IO[bytes]) -> None:
+    def __init__(self, supervised: _Supervised) -> None:
         self._supervised = supervised
-        self._log = log
+        assert supervised.popen.stdout
+        self._log = _Kept(supervised.popen.stdout, _LOG_CHARS)
+        self._is_stopped = False
 
     @property
     def alive(self) -> bool:
@@ -97,15 +185,12 @@ class Process:
 
     def output(self, chars: int = 20_000) -> str:
         """The last `chars` characters that it printed, both streams together; nothing once it is stopped."""
-        if self._log.closed:
-            return ""
-        size = os.fstat(self._log.fileno()).st_size
-        return os.pread(self._log.fileno(), chars, max(0, size - chars)).decode("utf-8", "replace")
+        return "" if self._is_stopped else self._log.text(wait=0 if self.alive else 5)[-chars:]
 
     def stop(self) -> None:
         """Ends it and everything that it started, if that has not ended, and lets go of its output."""
         self._supervised.stop()
-        self._log.close()
+        self._is_stopped = True
 
 
 class _Supervised:
@@ -113,42 +198,51 @@ class _Supervised:
 
     def __init__(
         self,
-        isolation: Isolation,
+        sandbox: Sandbox,
         argv: Sequence[str],
-        cwd: Path,
+        cwd: Path | None,
+        access: Access,
         env: Mapping[str, str],
         limits: Limits,
-        output: int | IO[bytes],
+        is_server: bool = False,
     ) -> None:
-        self.scratch = Path(tempfile.mkdtemp(prefix="palmette-"))
-        command = isolation.wrap(
-            Command(tuple(argv), allowed_environment(os.environ, self.scratch, env)), cwd, self.scratch
-        )
+        self.scratch = Path(tempfile.mkdtemp(dir=sandbox.folder))
+        environment = allowed_environment(os.environ, self.scratch, env)
+        command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch)
+        walls = sandbox.isolation.walls(command, access)
+        network = sandbox.network if access.network == "own" else None
+        namespaces = list(network.namespaces) if network else []
         spec = {
-            "argv": command.argv,
-            "env": dict(command.env),
-            "cwd": str(cwd),
+            **walls._asdict(),
+            "seccomp": walls.seccomp.hex(),
+            "namespaces": namespaces,
+            "env": {**walls.env, **environment},
+            "cwd": str(command.cwd),
             "scratch": str(self.scratch),
-            "limits": limits.model_dump(exclude={"output_chars"}),
+            "write": [str(path) for path in (*access.write, self.scratch)],
+            "limits": {
+                **limits.model_dump(exclude={"output_chars"}),
+                "memory_mb": limits.memory,
+                "spare_processes": walls.spare_processes,
+            },
         }
         control, control_write = os.pipe()
         report_read, report = os.pipe()
         self._control, self._report = os.fdopen(control_write, "wb", buffering=0), os.fdopen(report_read, "rb")
-        self.popen = self._popen(control, report, output)
+        self.popen = self._popen(control, report, namespaces, is_server)
         line = memoryview(json.dumps(spec).encode() + b"\n")
         with suppress(BrokenPipeError):  # it ended at once; `wait` tells
             while line:  # through the pipe, not as an argument: those are public
                 line = line[self._control.write(line) :]
 
-    def _popen(self, control: int, report: int, output: int | IO[bytes]) -> subprocess.Popen[bytes]:
-        piped = output == subprocess.PIPE
+    def _popen(self, control: int, report: int, namespaces: list[int], is_server: bool) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", _SUPERVISOR, str(control), str(report)],
-                stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.PIPE if piped else subprocess.STDOUT,
-                pass_fds=(control, report),
+                [sys.executable, "-I", "-S", "-c", _BOOT, _HERE, str(control), str(report)],
+                stdin=subprocess.DEVNULL if is_server else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if is_server else subprocess.PIPE,
+                pass_fds=(control, report, *namespaces),
                 start_new_session=True,
             )
         except OSError as error:
@@ -211,17 +305,19 @@ class _Kept:
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
         self._thread.start()
 
     def _read(self, stream: IO[bytes]) -> None:
         with stream:
             while chunk := os.read(stream.fileno(), 65536):
-                room = self._half - len(self._head)
-                self._head += chunk[:room]
-                self._tail += chunk[room:]
-                if len(self._tail) > 2 * self._half + 65536:
-                    self._trim()
+                with self._lock:
+                    room = self._half - len(self._head)
+                    self._head += chunk[:room]
+                    self._tail += chunk[room:]
+                    if len(self._tail) > 2 * self._half + 65536:
+                        self._trim()
 
     def _trim(self) -> None:
         excess = len(self._tail) - self._half
@@ -229,12 +325,13 @@ class _Kept:
             self._dropped += excess
             del self._tail[:excess]
 
-    def text(self) -> str:
-        """What was kept; waits briefly for the end of the stream."""
-        self._thread.join(5)
-        self._trim()
-        gap = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
-        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
+    def text(self, wait: float = 5) -> str:
+        """What was kept; waits some seconds at most for the end of the stream."""
+        self._thread.join(wait)
+        with self._lock:
+            self._trim()
+            gap = f"\n... {self._dropped} bytes left out ...\n".encode() if self._dropped else b""
+            return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", "replace")
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:

@@ -1,7 +1,8 @@
-"""What a sandboxed program may use, and what came of it."""
+"""How much a sandboxed program may use, and what came of it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from palmette.documents import Model
 
 Ended = Literal["exited", "timeout", "killed"]
+MEMORY_SHARE = 0.75
 
 
 class Limits(Model):
@@ -19,13 +21,22 @@ class Limits(Model):
     """Wall time; None for a server."""
     file_mb: int = Field(default=512, ge=1)
     """Size of any one file that it writes."""
+    disk_mb: int = Field(default=8192, ge=1)
+    """What it writes altogether and has not deleted; looked at several times a second."""
     open_files: int = Field(default=1024, ge=16)
     processes: int = Field(default=128, ge=1)
     """Processes alive at once, counted several times a second; above it, all are killed."""
     memory_mb: int | None = Field(default=None, ge=16)
-    """Address space of each process. None for a JVM, which reserves far more than it uses."""
+    """Memory of all processes together, measured several times a second; no single one can get more at any time. None
+    for three quarters of what this machine has."""
     output_chars: int = Field(default=200_000, ge=0)
     """Kept of each stream: the first and the last half; the rest is read and dropped."""
+
+    @property
+    def memory(self) -> int:
+        """`memory_mb`, or what stands for it on this machine."""
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+        return self.memory_mb or int(MEMORY_SHARE * whole)
 
 
 def told_from(root: Path, text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from palmette.errors import MachineError
+from palmette.sandbox.access import Access
 from palmette.sandbox.java import java_environment
 from palmette.sandbox.process import Process, Sandbox
 from palmette.sandbox.result import Limits
@@ -44,10 +45,23 @@ class WarmSpark:
     (`sc://...`), which is used as it is and never stopped.
     """
 
-    def __init__(self, sandbox: Sandbox | None = None, *, master: str = "local[2]", memory: str = "1g") -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox | None = None,
+        *,
+        master: str = "local[2]",
+        memory: str = "1g",
+        access: Access = Access(),
+    ) -> None:
+        """`access`: the folders of the tables that plans read and of what they write, as its clients name them.
+
+        Whatever the access: the server sees the private folders of its clients, and what runs on a cluster has the
+        machine's network.
+        """
         self._sandbox = sandbox or Sandbox()
         self._master = master
         self._memory = memory
+        self._access = access
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._port = ""
@@ -70,6 +84,13 @@ class WarmSpark:
             if self._process is None or not self._process.alive:
                 self._start()
             return f"sc://127.0.0.1:{self._port}/"
+
+    def seen_by(self, access: Access) -> Access:
+        """A program's access, widened by what it needs to be a client; starts the server when it does not run."""
+        if self.is_external:
+            return access.model_copy(update={"network": "machine"})
+        _ = self.remote
+        return access.model_copy(update={"ports": (*access.ports, int(self._port))})
 
     @property
     def alive(self) -> bool:
@@ -110,9 +131,13 @@ class WarmSpark:
         self._starts += 1
         process = self._sandbox.start(
             _command(self._master, self._memory),
-            cwd=Path("/"),
+            access=Access(
+                read=(*self._access.read, _LOGGING),
+                write=(*self._access.write, self._sandbox.folder),
+                network="own" if self._master.startswith("local") else "machine",
+            ),
             env=java_environment(),
-            limits=Limits(seconds=None, file_mb=65536, open_files=65536, processes=512),
+            limits=Limits(seconds=None, file_mb=65536, disk_mb=262144, open_files=65536, processes=512),
         )
         try:
             self._port = _wait_for_port(process)

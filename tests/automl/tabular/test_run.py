@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -130,11 +129,9 @@ def test_the_projects_own_tests_pass(trained: Train) -> None:
 def service(trained: Train, sandbox: Sandbox) -> Iterator[httpx.Client]:
     """The binary project's service, over HTTP."""
     project = trained("binary").project
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = sandbox.free_port()
     argv, env = project.command("serve.py", "--port", str(port))
-    process = sandbox.start(argv, cwd=project.folder, env=env)
+    process, relay = sandbox.start(argv, cwd=project.folder, env=env), sandbox.publish("127.0.0.1", port)
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
         for _ in range(600):
             try:
@@ -145,6 +142,8 @@ def service(trained: Train, sandbox: Sandbox) -> Iterator[httpx.Client]:
                 time.sleep(0.1)
         yield client
     process.stop()
+    if relay:
+        relay.close()
 
 
 ROW = {"Age (years)": 31.5, "City": "Rome", "joined": "2024-02-03", "remark": "bad cold dish", "member?": True}

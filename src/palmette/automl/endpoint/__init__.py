@@ -14,7 +14,7 @@ from palmette.automl.endpoint.folder import (
     require_replaceable,
 )
 from palmette.automl.endpoint.measure import Asked, Measured, measure, of_tests
-from palmette.automl.endpoint.service import Service, free_port
+from palmette.automl.endpoint.service import Service
 
 __all__ = [
     "MANIFEST",
@@ -26,7 +26,6 @@ __all__ = [
     "answers_of",
     "differing",
     "digest",
-    "free_port",
     "measure",
     "of_tests",
     "place",

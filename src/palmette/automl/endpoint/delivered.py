@@ -75,7 +75,7 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
             message = f"{str(rows)!r} has a header but no row to predict."
             raise UserError(message, "Name a file with rows.", code="no-rows")
         given = ("--model", "model", "--input", str(asked), "--output", str(said))
-        done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS)
+        done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS, write=Path(name))
         if done.ok:
             return said.read_text(encoding="utf-8")
     last = (done.stderr.strip().splitlines() or [done.note])[-1]

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from palmette.sandbox import Process, Sandbox, python_command
+from palmette.sandbox import Access, Process, Sandbox, python_command
 
 LOOPBACK = "127.0.0.1"
 TIMEOUT = 60.0
@@ -39,11 +39,14 @@ class Service:
     """
 
     def __init__(self, sandbox: Sandbox, folder: Path, host: str = LOOPBACK, port: int | None = None) -> None:
-        """`port` is a free one where none is given."""
-        self.host, self.port = host, port or free_port(host)
-        argv = python_command("serve.py", "--model", "model", "--host", host, "--port", str(self.port))
-        self._process: Process = sandbox.start(argv, cwd=folder, env={"PYTHONPATH": str(folder)})
-        self._connection = http.client.HTTPConnection(EVERYWHERE.get(host, host), self.port, timeout=TIMEOUT)
+        """`port` is a free one where none is given, and then only this object can call it."""
+        self.host, self.port = host, port or sandbox.free_port()
+        self._relay = sandbox.publish(host, self.port) if port else None
+        inside = LOOPBACK if self._relay or not port else host
+        argv = python_command("serve.py", "--model", "model", "--host", inside, "--port", str(self.port))
+        access, env = Access(read=(folder,)), {"PYTHONPATH": str(folder)}
+        self._process: Process = sandbox.start(argv, cwd=folder, access=access, env=env)
+        self._connection = _Connection(sandbox, EVERYWHERE.get(inside, inside), self.port)
 
     @property
     def url(self) -> str:
@@ -94,6 +97,8 @@ class Service:
 
     def stop(self) -> None:
         self._connection.close()
+        if self._relay:
+            self._relay.close()
         self._process.stop()
 
     def __enter__(self) -> Self:
@@ -105,8 +110,13 @@ class Service:
         self.stop()
 
 
-def free_port(host: str = LOOPBACK) -> int:
-    """A port that nothing listens on at this moment."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as one:
-        one.bind((host, 0))
-        return int(one.getsockname()[1])
+class _Connection(http.client.HTTPConnection):
+    """A connection into the network of a sandbox."""
+
+    def __init__(self, sandbox: Sandbox, host: str, port: int) -> None:
+        super().__init__(host, port, timeout=TIMEOUT)
+        self._sandbox = sandbox
+
+    def connect(self) -> None:
+        self.sock = self._sandbox.connect(self.host, self.port, TIMEOUT)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

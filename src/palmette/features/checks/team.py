@@ -14,7 +14,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE
 from palmette.features.checks.tests import FAILED
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, told_from
+from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, told_from
 
 _REPORT = "junit.xml"
 NOTHING_COLLECTED = 5
@@ -65,6 +65,7 @@ class TeamSuiteCheck:
         result = self.sandbox.run(
             argv,
             cwd=root,
+            access=Access(write=(root, report.parent)),
             limits=Limits(seconds=self.seconds),
             env={**self.environment(root), "PYTEST_ADDOPTS": options},
         )

@@ -16,6 +16,7 @@ from palmette.documents import Model
 from palmette.features.frame import Frame
 from palmette.features.harness.palmette_driver.answers import PATIENCE
 from palmette.sandbox import (
+    Access,
     ExecutionResult,
     Limits,
     Sandbox,
@@ -120,6 +121,7 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
             execution = sandbox.run(
                 python_command("-c", _BOOT, _HERE, name),
                 cwd=job.cwd or job.root,
+                access=spark.seen_by(_access(job, folder)),
                 env={**java_environment(), **(job.env or {})},
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
             )
@@ -127,6 +129,16 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
         if last or spark.alive:
             break
     return Done(answers, execution)
+
+
+def _access(job: Job, folder: Path) -> Access:
+    """The job and its answers, the driver, the repository, and the files that the job names."""
+    config = job.shared.get("config") or {}
+    texts = (job.shared.get("script"), job.shared.get("tests"), config.get("file"))
+    named = [Path(text) for text in (*texts, *(item.get("script") for item in job.items)) if text]
+    read = (folder, Path(_HERE), job.root, *map(Path, job.path), *named)
+    # A script's own main writes where its configuration says: somewhere in the repository, which is a copy.
+    return Access(read=read, write=(folder / "out", *((job.cwd or job.root,) if job.kind == "main" else ())))
 
 
 def _write(folder: Path, spark: WarmSpark, job: Job) -> None:

@@ -15,7 +15,7 @@ from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config, Conventions
 from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
 from palmette.features.repository.neighbours import find_neighbours
-from palmette.sandbox import Limits, Sandbox, python_command
+from palmette.sandbox import Access, Limits, Sandbox, python_command
 
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
@@ -63,6 +63,7 @@ class TeamCode:
         result = self._sandbox.run(
             python_command("program.py"),
             cwd=folder,
+            access=Access(read=(self._root,), write=(folder,)),
             limits=Limits(seconds=_SECONDS),
             env={"PYTHONPATH": ":".join(roots)},
         )

@@ -1,0 +1,71 @@
+"""Which isolation programs get: the best that works here, or the one that was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from palmette.errors import MachineError, UserError, did_you_mean
+from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation, missing
+from palmette.sandbox.network import Network, NoNetworkError
+
+VARIABLE = "PALMETTE_ISOLATION"
+"""In the environment: the name of a level."""
+UNSAFE = "none"
+
+Trial = Callable[[Isolation], str]
+"""Starts a program under an isolation, and says what went wrong; nothing when all is well."""
+
+
+def isolation_of(name: str) -> Isolation:
+    """The isolation of this name; UserError when there is none."""
+    if name not in LEVELS:
+        message = f"{name!r} is no isolation.{did_you_mean(name, LEVELS)}"
+        raise UserError(message, f"There are {', '.join(LEVELS)}; {VARIABLE} names one.", code="unknown-isolation")
+    return LEVELS[name]()
+
+
+@cache
+def best_isolation(trial: Trial, name: str = "") -> Isolation:
+    """The isolation of this name, or else the best that works here.
+
+    Raises:
+        UserError: there is none of this name.
+        MachineError: the one that was asked for does not work here; or none does, and to go without was not asked for.
+    """
+    reasons = []
+    for level in (name,) if name else [level for level in LEVELS if level != UNSAFE]:
+        isolation = isolation_of(level)
+        reason = missing(level) or trial(isolation)
+        if not reason:
+            return isolation
+        reasons.append(f"{level}: {reason}")
+    raise MachineError(
+        f"Programs cannot be isolated on this machine ({'; '.join(reasons)}).",
+        "Install bubblewrap, or allow generated code to read your files and to use your network: "
+        f"`palmette --isolation {UNSAFE} ...` or {VARIABLE}={UNSAFE}.",
+        code="not-isolated",
+    )
+
+
+def asked_for() -> str:
+    """The name that the environment says; empty for the best."""
+    return os.environ.get(VARIABLE, UNSAFE)
+
+
+@cache
+def _own_network() -> bool:
+    try:
+        Network().close()
+    except NoNetworkError:
+        return False
+    return True
+
+
+LEVELS: Mapping[str, Callable[[], Isolation]] = {
+    "bubblewrap": Bubblewrap,
+    "landlock": lambda: Landlock(own_network=_own_network()),
+    UNSAFE: NoIsolation,
+}
+"""Best first."""

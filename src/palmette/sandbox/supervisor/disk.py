@@ -1,0 +1,86 @@
+"""How much a program has written: suspected where a disk loses room, and then counted."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+_INODE = 4096
+"""Bytes that a file takes at least."""
+_PATIENCE = 20
+"""How many times as long as a count takes it is waited before the next."""
+
+
+class _Free(NamedTuple):
+    room: int
+    """Bytes."""
+    files: int
+
+
+class Disk:
+    """What is written into folders from now on, files included that have been deleted but are still open.
+
+    Looking is cheap: room on the disks of the folders. Only where more is gone than the program may write are files
+    counted, because others may have written it: those that changed since, by the time that nobody can set.
+    """
+
+    def __init__(self, folders: list[str], bound_mb: int) -> None:
+        self._folders, self._bound = folders, bound_mb << 20
+        self._since = time.time_ns() - 1_000_000_000
+        self._before = {folder: free for folder in folders if (free := _free(folder))}
+        self._wait_until = 0.0
+
+    def is_exceeded(self, pids: list[int]) -> bool:
+        if self._lost() <= self._bound or time.monotonic() < self._wait_until:
+            return False
+        started = time.monotonic()
+        written = sum(_size(stat) for stat in self._changed(pids))
+        self._wait_until = time.monotonic() + _PATIENCE * (time.monotonic() - started)
+        return written > self._bound
+
+    def _lost(self) -> int:
+        """The most that any of the disks has lost."""
+        now = [(before, free) for folder, before in self._before.items() if (free := _free(folder))]
+        return max((before.room - free.room + _INODE * (before.files - free.files) for before, free in now), default=0)
+
+    def _changed(self, pids: list[int]) -> Iterator[os.stat_result]:
+        seen: set[tuple[int, int]] = set()
+        for stat in (*_files(self._folders), *_deleted(pids)):
+            if stat.st_ctime_ns >= self._since and (stat.st_dev, stat.st_ino) not in seen:
+                seen.add((stat.st_dev, stat.st_ino))
+                yield stat
+
+
+def _free(folder: str) -> _Free | None:
+    with suppress(OSError):
+        found = os.statvfs(folder)
+        return _Free(found.f_bavail * found.f_frsize, found.f_ffree)
+    return None
+
+
+def _size(stat: os.stat_result) -> int:
+    return max(_INODE, stat.st_blocks * 512)
+
+
+def _files(folders: list[str]) -> Iterator[os.stat_result]:
+    todo = list(folders)
+    while todo:
+        with suppress(OSError), os.scandir(todo.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    yield entry.stat(follow_symlinks=False)
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+
+
+def _deleted(pids: list[int]) -> Iterator[os.stat_result]:
+    for pid in pids:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    stat = os.stat(entry.path)  # noqa: PTH116 - pathlib would double the start-up time
+                    if stat.st_nlink == 0:
+                        yield stat

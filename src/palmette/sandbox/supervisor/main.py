@@ -1,0 +1,110 @@
+"""Sets the limits, puts up the walls, starts the program, and ends all that descends from it.
+
+It ends it when the program ends, its time is over, a limit is reached, or the control pipe closes, which it does
+whenever palmette ends. Arguments: two file descriptors. From the first it reads one line, a JSON object with
+
+- argv, env, cwd, scratch (a folder to remove at the end), write (folders that the program may fill);
+- limits: as in `Limits`, without output_chars;
+- namespaces: file descriptors of namespaces to join, the user namespace first; each is closed afterwards;
+- landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
+- seccomp: a filter in hexadecimal digits, or nothing; seccomp_option: the program's option that takes it, where the
+  program itself applies it.
+
+To the second it writes one JSON object: exit_code, ended, note, seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from . import walls
+from .tree import kill_tree
+from .watch import watch
+
+
+def main() -> None:
+    control, report = int(sys.argv[1]), int(sys.argv[2])
+    spec = json.loads(_line(control))
+    walls.adopt_orphans()
+    wake_read, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake_write)
+    started = time.monotonic()
+    program = os.fork()
+    if program == 0:
+        os.close(control)
+        os.close(report)
+        _become(spec)
+    outcome = watch(program, spec, control, wake_read)
+    outcome["seconds"] = time.monotonic() - started
+    kill_tree(program)
+    _remove(spec["scratch"])
+    with suppress(OSError):
+        os.write(report, json.dumps(outcome).encode())
+
+
+def _line(control: int) -> bytes:
+    text = b""
+    while not text.endswith(b"\n"):
+        part = os.read(control, 65536)
+        if not part:
+            sys.exit("palmette ended before it said what to run")
+        text += part
+    return text
+
+
+def _become(spec: dict[str, Any]) -> NoReturn:
+    """Turns the forked child into the program."""
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        walls.end_with_parent()
+        _set_limits(spec["limits"])
+        os.chdir(spec["cwd"])
+        argv = spec["argv"]
+        walls.join(spec["namespaces"])
+        forbidden = bytes.fromhex(spec["seccomp"])
+        if spec["seccomp_option"]:  # a program that puts up walls itself, and needs for it what it then gives up
+            argv = [argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:]]
+        else:
+            walls.give_up_privileges()
+        if spec["landlock"]:
+            walls.landlock(**spec["landlock"])
+        if forbidden and not spec["seccomp_option"]:
+            walls.seccomp(forbidden)
+        os.execvpe(argv[0], argv, spec["env"])
+    except OSError as error:
+        os.write(2, f"cannot start {spec['argv'][0]!r}: {error}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _set_limits(limits: dict[str, Any]) -> None:
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, limits["file_mb"] << 20)
+    _limit(resource.RLIMIT_NOFILE, limits["open_files"])
+    _limit(resource.RLIMIT_DATA, limits["memory_mb"] << 20)  # not RLIMIT_AS: a JVM reserves more than it uses
+
+
+def _limit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (bound, bound))
+
+
+def _remove(folder: str) -> None:
+    """The private folder; the one around it, too, once it is the last."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        os.rmdir(os.path.dirname(folder))  # noqa: PTH106, PTH120 - pathlib would double the start-up time

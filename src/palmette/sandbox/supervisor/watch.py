@@ -1,0 +1,67 @@
+"""Waiting for a program: its end, the end of its time, a limit that it reaches, or that nobody waits any more."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from typing import Any
+
+from .disk import Disk
+from .tree import descendants, memory_mb, reap
+
+_LOOK_EVERY = 0.1
+
+
+def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> dict[str, Any]:
+    """How it ended: exit_code, ended, note."""
+    limits = spec["limits"]
+    seconds = limits["seconds"]
+    deadline = time.monotonic() + seconds if seconds else float("inf")
+    disk = Disk(spec["write"], limits["disk_mb"])
+    look = time.monotonic() + _LOOK_EVERY
+    while True:
+        status = reap(program)
+        if status is not None:
+            return _ended(status, bool(spec["seccomp_option"]))
+        now = time.monotonic()
+        if now >= deadline:
+            return _stopped("timeout", f"it ran longer than {seconds:g} s")
+        if now >= look:  # also while children come and go all the time
+            if note := _exceeded(limits, disk):
+                return _stopped("killed", note)
+            look = time.monotonic() + _LOOK_EVERY
+        ready = select.select([control, wake], [], [], max(0.0, min(deadline, look) - time.monotonic()))[0]
+        if control in ready:
+            return _stopped("killed", "it was stopped")
+        if wake in ready:
+            os.read(wake, 512)
+
+
+def _exceeded(limits: dict[str, Any], disk: Disk) -> str:
+    """Which limit the processes are beyond, in words; empty when none."""
+    pids = descendants()
+    if len(pids) > limits["processes"] + limits["spare_processes"]:
+        return f"it had more than {limits['processes']} processes"
+    if memory_mb(pids, limits["memory_mb"]) > limits["memory_mb"]:
+        return f"it used more than {limits['memory_mb']} MB of memory"
+    if disk.is_exceeded(pids):
+        return f"it wrote more than {limits['disk_mb']} MB to the disk"
+    return ""
+
+
+def _ended(status: int, by_other: bool) -> dict[str, Any]:
+    """`by_other`: a program in between told the status, and tells signal N as 128 + N, as shells do."""
+    code = os.waitstatus_to_exitcode(status)
+    if by_other and code - 128 in set(signal.Signals):
+        code = 128 - code
+    if code >= 0:
+        return {"exit_code": code, "ended": "exited", "note": ""}
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    notes = {"SIGXFSZ": "it wrote a larger file than is allowed", "SIGSYS": "it made a system call that is not allowed"}
+    return {"exit_code": code, "ended": "killed", "note": notes.get(name, f"{name} ended it")}
+
+
+def _stopped(ended: str, note: str) -> dict[str, Any]:
+    return {"exit_code": -int(signal.SIGKILL), "ended": ended, "note": note}

@@ -1,0 +1,157 @@
+"""Which system calls a sandboxed program may make: a list of those that lead out, as a filter for the kernel.
+
+Everything else is allowed: Spark, torch and the like need more calls than anybody could list, and what files and
+addresses a call names is for namespaces and Landlock, because a filter sees numbers only.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+_LOAD, _AND, _JUMP, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
+_ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_OTHER_ABI = 0x40000000
+"""Bit of the numbers of x32, a second door to the same calls."""
+ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""By machine: place of its numbers in the table, and how the kernel names it."""
+
+# fmt: off
+_NUMBERS: dict[str, tuple[int | None, int | None]] = {
+    "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171), "bpf": (321, 280), "chmod": (90, None),
+    "chown": (92, None), "chroot": (161, 51), "clock_adjtime": (305, 266), "clock_settime": (227, 112),
+    "clone": (56, 220), "clone3": (435, 435), "delete_module": (176, 106), "fanotify_init": (300, 262),
+    "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
+    "file_setattr": (469, 469), "finit_module": (313, 273), "fremovexattr": (199, 16), "fsconfig": (431, 431),
+    "fsetxattr": (190, 7), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
+    "futimesat": (261, None), "init_module": (175, 105), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "ioctl": (16, 29), "ioperm": (173, None),
+    "iopl": (172, None), "kcmp": (312, 272), "kexec_file_load": (320, 294), "kexec_load": (246, 104),
+    "keyctl": (250, 219), "lchown": (94, None), "lremovexattr": (198, 15), "lsetxattr": (189, 6),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "mount": (165, 40), "mount_setattr": (442, 442),
+    "move_mount": (429, 429), "mq_open": (240, 180), "msgget": (68, 186), "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265), "open_tree": (428, 428), "open_tree_attr": (467, 467),
+    "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prlimit64": (302, 261),
+    "process_madvise": (440, 440), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
+    "ptrace": (101, 117), "quotactl": (179, 60), "quotactl_fd": (443, 443), "reboot": (169, 142),
+    "removexattr": (197, 14), "removexattrat": (466, 466), "request_key": (249, 218), "semget": (64, 190),
+    "sendmmsg": (307, 269), "sendmsg": (46, 211), "sendto": (44, 206), "setdomainname": (171, 162),
+    "sethostname": (170, 161), "setns": (308, 268), "settimeofday": (164, 170), "setxattr": (188, 5),
+    "setxattrat": (463, 463), "shmat": (30, 196), "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199),
+    "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "truncate": (76, 45), "umount2": (166, 39),
+    "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
+    "utimes": (235, None),
+}
+# fmt: on
+
+_OTHERS = "kcmp pidfd_getfd process_madvise process_vm_readv process_vm_writev ptrace"
+_SYSTEM = (
+    "acct adjtimex chroot clock_adjtime clock_settime delete_module fanotify_init finit_module fsconfig fsmount fsopen "
+    "fspick init_module ioperm iopl kexec_file_load kexec_load mount mount_setattr move_mount name_to_handle_at "
+    "open_by_handle_at open_tree open_tree_attr pivot_root quotactl quotactl_fd reboot setdomainname sethostname setns "
+    "settimeofday swapoff swapon syslog umount2 unshare"
+)
+_KERNEL = "add_key bpf io_uring_enter io_uring_register io_uring_setup keyctl perf_event_open request_key userfaultfd"
+_OUTLIVING = "memfd_create memfd_secret mq_open msgget semget shmat shmget"
+"""Memory that no process seems to have, or that stays when all have ended."""
+_ATTRIBUTES = (
+    "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
+    "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
+)
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_STREAM, _DATAGRAM, _TCP = 1, 2, 6
+_NEW_NAMESPACES = 0x7E020080
+_TYPE_INTO_TERMINAL = (0x5412, 0x541C)
+_FAST_OPEN = 0x20000000
+
+
+class Rule(NamedTuple):
+    """A call that fails: always, if (argument & mask) is one of the values, or unless it is."""
+
+    call: str
+    error: int = errno.EPERM
+    """0: it does nothing and succeeds."""
+    argument: int = 0
+    mask: int = 0xFFFFFFFF
+    values: Sequence[int] = ()
+    unless: bool = False
+
+
+def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True) -> Iterator[Rule]:
+    """What is forbidden, beside which walls.
+
+    Args:
+        own_files: the program has mounts of its own. Else neither Landlock nor a filter can tell whose attributes it
+            would change, or what a Unix socket leads to: attributes stay, and Unix sockets exist in pairs only.
+        own_network: it has a network of its own. Else it may use TCP, whose ports Landlock knows, and nothing else.
+        guards_truncation: something else keeps files outside from being truncated.
+    """
+    yield from (Rule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
+    yield from (Rule(call, errno.ENOSYS) for call in f"clone3 {_OUTLIVING}".split())  # then others are tried
+    yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
+    yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
+    yield Rule("prlimit64", values=(0,), unless=True)
+    families = (_INET, _INET6, _NETLINK, *((_UNIX,) if own_files else ()))
+    yield Rule("socket", errno.EACCES, values=families, unless=True)
+    if not own_network:
+        yield from _only_tcp()
+    if not own_files:
+        yield Rule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
+        yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
+    if not guards_truncation:
+        yield Rule("truncate")
+
+
+def _only_tcp() -> Iterator[Rule]:
+    yield Rule("socket", errno.EACCES, argument=1, mask=0xF, values=(_STREAM,), unless=True)
+    yield Rule("socket", errno.EACCES, argument=2, values=(0, _TCP), unless=True)
+    for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):  # would connect unseen by Landlock
+        yield Rule(call, argument=flags, mask=_FAST_OPEN, values=(0,), unless=True)
+
+
+def filter_of(chosen: Iterable[Rule], machine: str = "") -> bytes:
+    """The filter as the kernel takes it, empty for a machine whose numbers are not known.
+
+    Another architecture's calls end the program; those of x32 fail.
+    """
+    place, name = ARCHITECTURES.get(machine or platform.machine(), (None, 0))
+    if place is None:
+        return b""
+    lines = [
+        _line(_LOAD, _ARCHITECTURE),
+        _line(_IF_EQUAL, name, true=1),
+        _line(_RETURN, _KILL),
+        _line(_LOAD, _NUMBER),
+        _line(_IF_AT_LEAST, _OTHER_ABI, false=1),
+        _line(_RETURN, _ERROR | errno.ENOSYS),
+    ]
+    for rule in chosen:
+        number = _NUMBERS[rule.call][place]
+        if number is not None:
+            body = [*_body(rule)]
+            lines += [_line(_IF_EQUAL, number, false=len(body)), *body]
+    return b"".join([*lines, _line(_RETURN, _ALLOW)])
+
+
+def _body(rule: Rule) -> Iterator[bytes]:
+    """What is done where the number fits; leaves the number loaded where the rule does not apply."""
+    fail, count = _line(_RETURN, _ERROR | rule.error), len(rule.values)
+    if not rule.values:
+        yield fail
+        return
+    yield _line(_LOAD, _ARGUMENTS + 8 * rule.argument)
+    yield _line(_AND, rule.mask)
+    for place, value in enumerate(rule.values):
+        yield _line(_IF_EQUAL, value, true=count - place)
+    if not rule.unless:
+        yield _line(_JUMP, 1)
+    yield fail
+    yield _line(_LOAD, _NUMBER)
+
+
+def _line(code: int, value: int, *, true: int = 0, false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, true, false, value)
