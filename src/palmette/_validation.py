@@ -6,9 +6,9 @@ import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, RootModel, Tag, ValidationError
 
 from palmette._yaml import Parsed, Path, spell
 from palmette.errors import Problem, nearest
@@ -82,9 +82,9 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
             # was made is the one further down.
             continue
         chosen = next((entry for entry in items if entry not in wrong_type), items[0])
-        problem = (
-            _wrong_type([entry[0] for entry in items]) if chosen in wrong_type else _describe(chosen[0], chosen[1])
-        )
+        said = [entry[0] for entry in items]
+        item = _with_all_choices(chosen[0], said)
+        problem = _wrong_type(said) if chosen in wrong_type else _describe(item, chosen[1])
         field = spell(path)
         problems.append(
             Problem(
@@ -123,7 +123,7 @@ def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _Place:
         annotation = _strip(annotation)
         members = _members(annotation)
         if members:
-            tagged = next((member for member in members if part in _tags(member)), None)
+            tagged = next((member for member in members if part in _labels(member)), None)
             annotation = tagged if tagged is not None else _fitting(members, value)
             owner = annotation
             if tagged is not None or not _descends(annotation, part, value):
@@ -137,9 +137,10 @@ def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _Place:
 
 
 def _strip(annotation: Any) -> Any:
-    """Without `Annotated` and without `| None`."""
-    while get_origin(annotation) is Annotated:
-        annotation = get_args(annotation)[0]
+    """Without `Annotated`, without `| None`, and as what a root model is of."""
+    while get_origin(annotation) is Annotated or _is_model(annotation, RootModel):
+        is_root = _is_model(annotation, RootModel)
+        annotation = annotation.model_fields["root"].annotation if is_root else get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):
         rest = [member for member in get_args(annotation) if member is not type(None)]
         if len(rest) == 1:
@@ -157,6 +158,18 @@ def _tags(annotation: Any) -> list[str]:
     return [item.tag for item in metadata if isinstance(item, Tag)]
 
 
+def _labels(annotation: Any) -> list[str]:
+    """What pydantic may call a member of a union: its tags, or what a field of it tells it from the others by."""
+    model = _strip(annotation)
+    fields = model.model_fields.values() if _is_model(model) else ()
+    told = [info.annotation for info in fields if get_origin(info.annotation) is Literal]
+    return [*_tags(annotation), *(value for one in told for value in get_args(one))]
+
+
+def _is_model(annotation: Any, of: type[BaseModel] = BaseModel) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, of)
+
+
 def _fitting(members: Iterable[Any], value: Any) -> Any:
     """The member of a union that a value of this shape is probably meant for."""
     members = [_strip(member) for member in members]
@@ -164,8 +177,7 @@ def _fitting(members: Iterable[Any], value: Any) -> Any:
         (dict, Mapping) if isinstance(value, dict) else (tuple, list) if isinstance(value, list) else ()
     )
     for member in members:
-        is_model = isinstance(member, type) and issubclass(member, BaseModel)
-        if get_origin(member) in wanted or (is_model and isinstance(value, dict)):
+        if get_origin(member) in wanted or (_is_model(member) and isinstance(value, dict)):
             return member
     return members[0]
 
@@ -178,7 +190,7 @@ def _descends(annotation: Any, part: str | int, value: Any) -> bool:
 
 
 def _child(annotation: Any, part: str | int) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if _is_model(annotation):
         info = annotation.model_fields.get(str(part))
         return info.annotation if info else None
     arguments = get_args(annotation)
@@ -202,6 +214,14 @@ def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
     if "text" in expected and isinstance(value, int | float):
         remedy = f"Put it in quotes: '{_shown(value)}'."
     return Problem("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
+
+
+def _with_all_choices(item: Mapping[str, Any], said: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The error of a union of choices, with the choices of all its members."""
+    if item["type"] != "literal_error":
+        return item
+    expected = " or ".join(one["ctx"]["expected"] for one in said if one["type"] == "literal_error")
+    return {**item, "ctx": {"expected": expected}}
 
 
 def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
@@ -284,7 +304,7 @@ def _unknown_kind(value: Any, place: _Place) -> Problem:
 
 def _keys(owner: Any) -> list[str]:
     owner = _strip(owner)
-    return list(owner.model_fields) if isinstance(owner, type) and issubclass(owner, BaseModel) else []
+    return list(owner.model_fields) if _is_model(owner) else []
 
 
 def _is_rest(key: str) -> bool:

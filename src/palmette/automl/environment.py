@@ -132,16 +132,21 @@ def _data(wanted: Wanted, human: Human) -> tuple[Places, Dataset | None]:
     named = wanted.data or _named_in(wanted.text)
     if not named:
         return Places(named=()), None
-    from palmette.automl.data.load import load
-
     try:
-        return Places(named=named, table=wanted.table), load(named, wanted.table).dataset
+        return _read(named, wanted.table)
     except TableError as error:
         said = human.ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
         table = (said or "").strip().strip("'\"`")
         if wanted.table or table not in error.options:
             raise
-        return Places(named=named, table=table), load(named, table).dataset
+        return _read(named, table)
+
+
+def _read(named: tuple[str, ...], table: str) -> tuple[Places, Dataset]:
+    from palmette.automl.data.load import load
+
+    dataset = load(named, table).dataset
+    return Places(named=named, table=table, digests=tuple(file.sha256 for file in dataset.files)), dataset
 
 
 def _named_in(text: str) -> tuple[str, ...]:

@@ -152,6 +152,8 @@ class Places(Model):
     """Which sheet, table or file of an archive is meant, where there are several."""
     target: str = ""
     """The column to predict, where it is known already."""
+    digests: tuple[str, ...] = ()
+    """Of the contents when the run was opened: with other contents, everything that is made of them is made again."""
 
 
 class Aim(Model):

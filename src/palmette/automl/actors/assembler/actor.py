@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal
 
 from palmette.automl.actors.assembler.failures import analysed, failed_in
@@ -103,10 +104,12 @@ class Assembler(BaseActor):
         return self.repairer.mended(last, failed[0].violations[0], changeable, context)
 
     def check(self, input: AssemblerInput, output: Assembly, context: Context) -> Verdict:
-        """It ran on a sample; a track left candidates whose out-of-fold predictions the harness has verified."""
+        """It ran as it is; a track left candidates whose out-of-fold predictions the harness has verified."""
         if output.failures or not output.tracks:
             return Verdict.of(output.failures or (Violation(code="no-track", message="Nothing was trained."),))
         material, folder = Material.of(input.dataset, input.profile), self.store.folder(output.store)
+        if strayed := list(_strayed(output, folder)):
+            return Verdict.of(strayed)
         wrong: list[Violation] = []
         measured = []
         for run in output.tracks:
@@ -120,7 +123,8 @@ class Assembler(BaseActor):
 
     def implicated(self, violation: Violation, output: Assembly) -> str | None:
         """To blame where what it had trained is not there."""
-        return f"Train again: {violation.message}" if violation.code in ("model-missing", "member-missing") else None
+        codes = ("model-missing", "member-missing", "assembly-differs")
+        return f"Train again: {violation.message}" if violation.code in codes else None
 
     def _on_sample(
         self, project: Project, track: str, material: Material, blueprint: Blueprint, is_foreign: bool
@@ -160,6 +164,18 @@ def _bound(input: AssemblerInput, preprocessing: Code, models: Sequence[TrackCod
     parts = [shared, *(one.files for one in models), preprocessing.files]
     files = {file.path: file for part in parts for file in part}
     return tuple(files[path] for path in sorted(files))
+
+
+def _strayed(made: Assembly, folder: Path) -> Iterator[Violation]:
+    """Files that are others than those that were trained in the folder."""
+    for file in made.files:
+        there = folder / file.path
+        if there.is_file() and there.read_text("utf-8") != file.text:
+            message = (
+                f"{file.path} is not what was trained. Edit code in artefacts/preprocessing or artefacts/models, "
+                "and it is trained anew; what only serves or tests, where it is delivered."
+            )
+            yield Violation(code="assembly-differs", message=message, subject=file.path)
 
 
 def _without(run: TrackRun, found: Found) -> Violation:

@@ -18,7 +18,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Member, Scorer, Selection, select
 from palmette.automl.store import Store
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 
 SHOWN = 12
 """Of the best candidates, those that get an interval."""
@@ -58,6 +58,8 @@ class Comparator(BaseActor):
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
         known, judge = self._known(input)
+        if not known:
+            return Attempt(None, "What was trained is not there.", TERMINATE, (_missing(input.assembly.store),))
         made = compared(known, judge, input)
         folder = self.store.folder(input.assembly.store)
         fitted = {one.candidate.name: one.folder for one in known}
