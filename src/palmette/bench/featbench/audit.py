@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden
@@ -32,14 +33,15 @@ def static(task: Task) -> Iterator[str]:
     counted = count(task.gold()[f"recsys_features/views/{task.name}.py"])
     if counted != task.description.operations:
         yield f"the script has the operations {counted!r}, and not {task.description.operations!r}"
-    outputs = []
+    views = []
     for words in (False, True):
         try:
-            outputs.append(load_view(task.spec(words), WORLD / "registry.yaml").output)
+            views.append(load_view(task.spec(words), WORLD / "registry.yaml"))
         except InputError as error:
             yield str(error)
-    if len(outputs) == 2 and list(outputs[0].items()) != list(outputs[1].items()):
-        yield "the two specifications have different columns"
+    if len(views) == 2:
+        first, second = ({one.name: replace(one, words=None) for one in view.features} for view in views)
+        yield from (f"{name} is not in words what it is" for name in first if first[name] != second.get(name))
 
 
 def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> Iterator[str]:
@@ -53,16 +55,19 @@ def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> It
         make_repository(root)
         for path, text in gold.items():
             (root / path).write_text(text, encoding="utf-8")
-        script, tests = root / f"recsys_features/views/{task.name}.py", f"tests/views/test_{task.name}.py"
-        harness = ConnectHarness(Sandbox(), spark, variant_seconds=60)
-        result = harness.run_tests(
-            root / tests, {"gold": script.read_text(encoding="utf-8")}, script, root=root, python_path=[root], stop_at_first=False
-        )["gold"]
-        if not result.ok:
-            yield f"its tests: {result.error or dict(result.failed)}"
+        yield from _tested(task, spark, root)
         linted = Sandbox().run(python_command("-m", "ruff", "check", "."), cwd=root, env={}, limits=Limits(seconds=60))
         if not linted.ok:
             yield f"its style: {linted.stdout[-800:]}{linted.stderr[-400:]}"
+
+
+def _tested(task: Task, spark: WarmSpark, root: Path) -> Iterator[str]:
+    script, tests = (root / f"{place}{task.name}.py" for place in ("recsys_features/views/", "tests/views/test_"))
+    text = {"gold": script.read_text(encoding="utf-8")}
+    harness = ConnectHarness(Sandbox(), spark, variant_seconds=60)
+    result = harness.run_tests(tests, text, script, root=root, python_path=[root], stop_at_first=False)["gold"]
+    if not result.ok:
+        yield f"its tests: {result.error or dict(result.failed)}"
 
 
 def main(names: Sequence[str]) -> int:

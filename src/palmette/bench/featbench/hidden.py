@@ -1,7 +1,7 @@
 """What a delivered script really gives: run on hidden tables, and compared with the gold's SQL, row by row.
 
-Hidden tables are drawn like the sample that a run works on, with another seed and size. A view whose visible checks were
-all green and whose frames differ here is a silent wrong.
+Hidden tables are drawn like the sample that a run works on, with another seed and size. A view whose visible checks
+were all green and whose frames differ here is a silent wrong.
 """
 
 from __future__ import annotations

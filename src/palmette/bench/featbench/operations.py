@@ -77,7 +77,8 @@ def count(script: str) -> Operations:
 
 def _functions(tree: ast.Module) -> tuple[set[str], dict[str, str]]:
     """What the module of functions is called in a script, and the functions that it imports by name."""
-    modules, names = set(), {}
+    modules: set[str] = set()
+    names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "pyspark.sql":
             modules |= {one.asname or one.name for one in node.names if one.name == "functions"}
@@ -90,7 +91,8 @@ def _functions(tree: ast.Module) -> tuple[set[str], dict[str, str]]:
 
 def _of_a_time(call: ast.Call) -> bool:
     """Whether this is the `replace` of a date or time of Python."""
-    return bool(call.keywords) and not call.args and {word.arg for word in call.keywords} <= {"tzinfo", "hour", "minute", "second", "microsecond"}
+    named = {word.arg for word in call.keywords}
+    return bool(named) and not call.args and named <= {"tzinfo", "hour", "minute", "second", "microsecond"}
 
 
 def _columns(method: str, call: ast.Call) -> Iterator[ast.expr]:

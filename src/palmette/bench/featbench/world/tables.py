@@ -174,13 +174,12 @@ def _category_interactions(part: Part) -> dict[str, Any]:
 
     at = instants(part)
     index = (len(CATEGORIES) * part.random.random(part.rows) ** 1.5).astype(np.int64)
-    paths = (*(f"{d}/{c}" for d, c in zip(DEPARTMENTS, CATEGORIES, strict=True)), "food")
-    index[part.random.random(part.rows) < 0.02] = len(CATEGORIES)
     seconds = pa.array((part.random.lognormal(2.5, 1.0, part.rows)).astype(np.int64))
     return {
         "event_id": numbers(part),
         "user_id": pa.array(ids(part, part.sizes.users), mask=part.random.random(part.rows) < 0.01),
-        "category_path": text(paths, index, part, 0.01),
+        "category": text(CATEGORIES, index, part, 0.02),
+        "page": picked(part, ("list", "list/spring", "item", "item/spring", "list/sale", "item/easter/2"), 0.02),
         "kind": picked(part, ("browse", "search", "click")),
         "device": picked(part, ("ios", "android", "web"), 0.05),
         "seconds": unreadable(seconds, part),

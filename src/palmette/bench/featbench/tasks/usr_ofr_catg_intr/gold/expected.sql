@@ -1,9 +1,9 @@
 -- Browsing of logged-in users within a category, as known at the cut-off; at_ms counts milliseconds since 1970.
 WITH timed AS (
     SELECT
-        user_id, kind, device, loaded_at,
+        user_id, category, kind, device, loaded_at,
         make_timestamptz(at_ms * 1000) AS happened,
-        string_split(category_path, '/')[2] AS category,
+        string_split(page, '/')[2] AS campaign,
         TRY_CAST(seconds AS INTEGER) AS stay,
         TRY_CAST(price_seen AS DECIMAL(12, 2)) AS price
     FROM category_interactions
@@ -22,6 +22,7 @@ SELECT
     count(*) FILTER (device IN ('ios', 'android')) AS mobile_events_60d,
     count(*) FILTER (stay >= 60) AS long_visits_60d,
     count(DISTINCT CAST(happened AS DATE)) AS days_60d,
+    count(DISTINCT campaign) AS campaigns_60d,
     avg(CAST(stay AS DOUBLE)) AS average_seconds_60d,
     max(price) AS highest_price_60d,
     CAST(count(*) FILTER (kind = 'click') AS DOUBLE) / count(*) AS click_rate_60d,

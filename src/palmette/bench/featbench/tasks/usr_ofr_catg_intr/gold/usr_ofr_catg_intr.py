@@ -25,6 +25,7 @@ COLUMNS = {
     "mobile_events_60d": "bigint",
     "long_visits_60d": "bigint",
     "days_60d": "bigint",
+    "campaigns_60d": "bigint",
     "average_seconds_60d": "double",
     "highest_price_60d": "decimal(12,2)",
     "click_rate_60d": "double",
@@ -48,6 +49,7 @@ def compute(inputs: dict[str, DataFrame], cutoff: datetime) -> DataFrame:
             F.count_if(F.col("device") == "mobile").alias("mobile_events_60d"),
             F.count_if(F.col("visit") == "long").alias("long_visits_60d"),
             F.count_distinct("day").alias("days_60d"),
+            F.count_distinct("campaign").alias("campaigns_60d"),
             F.avg("seconds").alias("average_seconds_60d"),
             F.max("price_seen").alias("highest_price_60d"),
             F.max("at").alias("last_at"),
@@ -66,8 +68,8 @@ def visits(rows: DataFrame, cutoff: datetime) -> DataFrame:
         known(timed, cutoff, "at", "loaded_at", days=60)
         .where(F.col("user_id").isNotNull())
         .where(F.col("kind") != "search")
-        .withColumn("category", F.get(F.split("category_path", "/"), F.lit(1)))
         .where(F.col("category").isNotNull())
+        .withColumn("campaign", F.get(F.split("page", "/"), F.lit(1)))
         .replace({"ios": "mobile", "android": "mobile"}, subset=["device"])
         .withColumn("seconds", F.col("seconds").try_cast("int"))
         .withColumn("price_seen", F.col("price_seen").try_cast("decimal(12,2)"))

@@ -30,5 +30,6 @@ def known(
 
 
 def days_before(cutoff: datetime, instant: Column) -> Column:
-    """24-hour days from an instant to the cut-off, with a fraction."""
-    return (F.unix_micros(F.lit(cutoff)) - F.unix_micros(instant)) / F.lit(86_400_000_000)
+    """24-hour days from an instant to the cut-off, with a fraction; a date is its midnight."""
+    past = F.unix_micros(instant.cast("timestamp"))
+    return (F.unix_micros(F.lit(cutoff)) - past) / F.lit(86_400_000_000)
