@@ -160,10 +160,25 @@ class Choice(Model):
     rejected: tuple[Rejected, ...] = ()
 
 
+class Repair(Model):
+    """A file that was written anew because the one before failed."""
+
+    path: str
+    failure: Literal["contract-unfulfilled", "contract-misused", "other"]
+    """unfulfilled: what preprocessing gives is not what was agreed; misused: a model takes it for something else."""
+    reason: str
+    replaced: str = ""
+    """Digest of the text that was there before: the same text again would be no repair."""
+    by: Literal["model", "rules"] = "model"
+    """Who has written it; the rules, where no model's text could be mended."""
+
+
 class Code(Model):
     """Part of the delivered project."""
 
     files: tuple[TextFile, ...]
+    repairs: tuple[Repair, ...] = ()
+    """Of these files, oldest first."""
 
 
 class TrackCode(Code):
@@ -172,17 +187,6 @@ class TrackCode(Code):
     track: Track
     unavailable: str = ""
     """Why there are no files, and what would help."""
-
-
-class Repair(Model):
-    """A file that was changed because the project failed."""
-
-    path: str
-    failure: Literal["contract-unfulfilled", "contract-misused", "other"]
-    """unfulfilled: what preprocessing gives is not what was agreed; misused: a model takes it for something else."""
-    reason: str
-    replaced: str = ""
-    """Digest of the text that was there before: the same text again would be no repair."""
 
 
 class TrackRun(Model):
@@ -205,7 +209,6 @@ class Assembly(Code):
     store: str
     """Name of the folder with fitted models in the store of the run."""
     tracks: tuple[TrackRun, ...]
-    repairs: tuple[Repair, ...] = ()
     failures: tuple[Violation, ...] = ()
     """How it failed on a sample; nothing was trained then."""
 

@@ -29,8 +29,6 @@ PARTS: dict[str, frozenset[str]] = {
 """Fields of a blueprint, of whichever modality; all others are of `train`."""
 
 
-CHANCES = 2
-"""Answers of a model that may be refused, before the rules write a file: a run is to end in something that works."""
 VALUE = 160
 """Characters of a constant that are shown."""
 LONGEST = 5000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="the extra automl is not installed")
 
-from actor_cases import profiler_input
 from canned import Canned, models
+from small_coding import DECIDED, attempts, codes, decide, own_models, rewritten, said, shop, text_of
 from small_model import SmallModel
 from small_projects import blueprint_of
 
@@ -26,12 +26,13 @@ from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
 from palmette.automl.actors.error_analyser.offline import AnalysisInput, by_trace
 from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
+from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import Code, TrackCode
+from palmette.automl.artefacts import TrackCode
 from palmette.automl.environment import topology_file
 from palmette.automl.modalities.tabular import write_project
 from palmette.automl.reach import objections
-from palmette.engine import TERMINATE, Attempt, PastAttempt, TextFile, Verdict, Violation, load_topology
+from palmette.engine import TERMINATE, TextFile, Verdict, Violation, load_topology
 from palmette.errors import UserError
 from palmette.llm import Agent
 from palmette.llm.opening import ModelChoice, check_roles
@@ -41,62 +42,12 @@ SHOWN = 3
 """Lines of a quotation that stand in a snapshot: what is quoted has tests of its own."""
 
 
-def shop(folder: Path) -> SmallModel:
-    """Sixty orders; one in three is returned, and the reason is the price of a piece."""
-    rows = []
-    for n in range(60):
-        total, items = round(5 + 7.3 * (n % 11), 2), n % 4 + 1
-        colour, returned = "" if n % 10 == 9 else "ab"[n % 2], "yes" if total / items > 18 else "no"
-        rows.append(f"{total},{items},{100 + n % 3},{colour},{returned}")
-    path = folder / "orders.csv"
-    path.write_text("\n".join(["total,items,shop,colour,returned", *rows, ""]), "utf-8")
-    return SmallModel(folder / "model", dict(profiler_input(path, "Predict whether an order is returned.")))
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> SmallModel:
     return shop(tmp_path_factory.mktemp("shop"))
 
 
-def said(field: str, text: str, **fields: str) -> str:
-    head = f"```json\n{json.dumps(fields)}\n```\n" if fields else ""
-    return f"{head}```python {field}\n{text}\n```\n"
-
-
-def codes(found: Attempt[Any] | Verdict) -> list[str]:
-    return [violation.code for violation in found.violations]
-
-
-def text_of(code: Code, path: str) -> str:
-    return next(file.text for file in code.files if file.path == path)
-
-
-def rewritten(code: Any, path: str, text: str) -> Any:
-    files = tuple(file.model_copy(update={"text": text}) if file.path == path else file for file in code.files)
-    return code.model_copy(update={"files": files})
-
-
 # the guideline
-
-DECIDED: Mapping[str, Any] = {
-    "columns": [
-        {"column": "shop", "kind": "categorical", "reason": "Numbers of shops."},
-        {"column": "colour", "kind": "drop", "reason": "It says nothing."},
-    ],
-    "derived": [
-        {"name": "each", "operation": "ratio", "columns": ["total", "items"], "reason": "What a piece costs."}
-    ],
-    "algorithms": ["lightgbm", "linear"],
-    "training": "Small trees.",
-    "validation": "Orders are alike.",
-}
-
-
-def decide(small: SmallModel, *answers: Mapping[str, Any]) -> tuple[Attempt[Any], Canned, Any]:
-    provider = Canned([f"```json\n{json.dumps(one)}\n```" for one in answers])
-    actor, asked = small.make(GuidelineWriter, models(provider)), small.input(GuidelineWriter)
-    return actor.run(asked, small.context()), provider, actor
-
 
 def test_a_model_decides_what_is_open_and_nothing_that_is_fixed(small: SmallModel) -> None:
     attempt, _, actor = decide(small, DECIDED)
@@ -201,41 +152,9 @@ def test_drafts_are_permitted(task: str) -> None:
 
 # models
 
-OWN = '''
-
-class Shallow:
-    """Shares of the classes on either side of one price."""
-
-    def __init__(self, seed, rounds=None):
-        self.rounds = None
-
-    def fit(self, features, target, valid_features, valid_target, deadline):
-        self.shares = [np.bincount(target[side], minlength=2) + 1 for side in self._sides(features)]
-        return self
-
-    def predict(self, features):
-        low, _ = self._sides(features)
-        shares = [one / one.sum() for one in self.shares]
-        return np.where(low[:, None], *shares)
-
-    def _sides(self, features):
-        low = features["each"].to_numpy() < 18
-        return low, ~low
-
-
-ALGORITHMS = {**ALGORITHMS, "shallow": Shallow}
-WANTED = ("shallow", *WANTED)
-STARTS = [Candidate("shallow", "shallow", {}), *STARTS[:1]]
-'''
-
-
 @pytest.fixture(scope="module")
 def tracks(guided: SmallModel) -> Any:
     return guided.make(ModelingCoder).run(guided.input(ModelingCoder), guided.context()).output
-
-
-def own_models(tracks: TrackCode) -> str:
-    return f"{text_of(tracks, 'models/traditional.py')}\nimport numpy as np\n{OWN}"
 
 
 @pytest.mark.parametrize(("change", "code"), [
@@ -257,15 +176,6 @@ def test_models_have_what_training_asks_for_and_reach_nothing(
     ]
 
 
-@pytest.mark.parametrize("cls", [PreprocessingCoder, ModelingCoder], ids=lambda cls: cls.name)
-def test_what_was_refused_twice_is_written_by_the_rules(cls: Any, guided: SmallModel) -> None:
-    failed = Violation(code="contract-unfulfilled", message="It fails.")
-    past = [PastAttempt(number=number, reason="", fix="", violations=(failed,)) for number in (1, 2)]
-    asked, actor = guided.input(cls), guided.make(cls, models(Canned([])))
-    made = actor.run(asked, guided.context(attempt=3, attempts=tuple(past))).output
-    assert made == guided.make(cls).run(asked, guided.context()).output
-
-
 def test_nobody_is_asked_for_a_track_that_cannot_be_had(guided: SmallModel) -> None:
     asked = guided.input(ModelingCoder).model_copy(update={"track": "autogluon"})
     made = ModelingCoder(models(Canned([]))).run(asked, guided.context()).output
@@ -273,23 +183,6 @@ def test_nobody_is_asked_for_a_track_that_cannot_be_had(guided: SmallModel) -> N
 
 
 # assembly
-
-
-def attempts(
-    small: SmallModel, actor: Assembler, input: Any, most: int = 4
-) -> Iterator[tuple[Attempt[Any], Verdict | None]]:
-    """As the engine lets an actor attempt: what was refused comes back to it."""
-    past: tuple[PastAttempt, ...] = ()
-    last = None
-    for number in range(1, most + 1):
-        context = small.context(attempt=number, attempts=past, last=last)
-        attempt = actor.run(input, context)
-        verdict = actor.check(input, attempt.output, context) if attempt.output else None
-        yield attempt, verdict
-        if verdict is None or verdict.ok:
-            return
-        last = attempt.output
-        past += (PastAttempt(number=number, reason=attempt.reason, fix=attempt.fix, violations=verdict.violations),)
 
 
 @pytest.fixture
@@ -382,7 +275,9 @@ def inputs(small: SmallModel) -> dict[type[Agent], Any]:
     found = by_trace(analysis)
     debugging = DebuggerInput(failure=failure, analysis=found, contract="{}", file=file)
     asked = {actor: small.input(actor) for actor in (GuidelineWriter, PreprocessingCoder, ModelingCoder)}
-    return {**asked, ErrorAnalyser: analysis, Debugger: debugging}
+    known = {name: getattr(asked[PreprocessingCoder], name) for name in ("blueprint", "dataset", "profile")}
+    whole = PipelineCoder.Input(tracks=("traditional",), **known)
+    return {**asked, PipelineCoder: whole, ErrorAnalyser: analysis, Debugger: debugging}
 
 
 def shortened(text: str) -> str:
@@ -402,7 +297,9 @@ def prompt(small: SmallModel, cls: type[Agent]) -> str:
     return f"{system}\n\n----------\n\n{shortened(user)}\n"
 
 
-PROMPTED: tuple[type[Agent], ...] = (GuidelineWriter, PreprocessingCoder, ModelingCoder, ErrorAnalyser, Debugger)
+PROMPTED: tuple[type[Agent], ...] = (
+    GuidelineWriter, PreprocessingCoder, ModelingCoder, PipelineCoder, ErrorAnalyser, Debugger
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("cls", PROMPTED, ids=lambda cls: cls.name)

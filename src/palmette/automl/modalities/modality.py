@@ -15,6 +15,7 @@ from palmette.automl.data import Dataset
 from palmette.automl.goal import Goal, goal_of
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions
+from palmette.automl.modalities.words import Words
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
 from palmette.automl.selection import Candidate, Found, Scorer
@@ -64,6 +65,12 @@ class Modality(Protocol):
     """A program that holds what the preparation makes of the file `rows` to the contract, and prints their number."""
     FIXED: ClassVar[tuple[str, ...]]
     """Fields of the blueprint that nobody who writes one may choose."""
+    ALGORITHMS: ClassVar[tuple[str, ...]]
+    """Those that the rules can write; any other is a coder's own."""
+    PREPARATION: ClassVar[Words]
+    """For whoever writes `preprocess.py`."""
+    MODELS: ClassVar[Words]
+    """For whoever writes `models/<track>.py`."""
     PARTS: ClassVar[tuple[float, ...]]
     """Shares of the training rows that a learning curve has points at; none where more rows are not better models."""
 

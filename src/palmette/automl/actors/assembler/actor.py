@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from palmette.automl.actors.assembler.failures import analysed, failed_in
-from palmette.automl.actors.assembler.repair import Draft, Repairer
+from palmette.automl.actors.assembler.repair import Draft, Repairer, given_up
 from palmette.automl.actors.error_analyser.offline import PREPARATION
 from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode, TrackRun
 from palmette.automl.data import Dataset
@@ -94,12 +94,20 @@ class Assembler(BaseActor):
         return Attempt(made.model_copy(update={"tracks": tuple(runs)}), drawn.reason, drawn.fix)
 
     def _drawn(self, input: AssemblerInput, context: Context) -> Draft | Attempt[Assembly]:
-        """The coders' files; after a failure of them, with one mended."""
+        """The coders' files; after a failure of them, with one mended.
+
+        What was for the planner once, and fails again, is mended no more: the rules write it.
+        """
         failed, last = context.attempts[-1:], context.last
         if not input.sampled or context.attempt == 1 or not failed or not isinstance(last, Assembly):
-            return Draft(_bound(input, input.preprocessing, input.models))
+            repairs = [one for code in (input.preprocessing, *input.models) for one in code.repairs]
+            return Draft(_bound(input, input.preprocessing, input.models), tuple(repairs))
         if not failed[0].violations:
             return Attempt(None, "Nothing says what is to be mended.", TERMINATE)
+        if len(context.attempts) >= context.attempt:  # it failed before, and whoever wrote it has been asked again
+            ruled = given_up(last, failed[0].violations[0], rules_own(input.blueprint, input.tracks))
+            if ruled is not None:
+                return ruled
         changeable = {PREPARATION, *(file.path for one in input.models for file in one.files)}
         return self.repairer.mended(last, failed[0].violations[0], changeable, context)
 
@@ -114,10 +122,11 @@ class Assembler(BaseActor):
         measured = []
         for run in output.tracks:
             found = modality_of(input.blueprint).candidates(folder / run.folder, material)
+            good = bool(found.candidates)
             detail = f"{len(found.candidates)} of {len(found.trials)} candidates verified, {run.seconds:.0f} s"
-            status: Literal["passed", "warning"] = "passed" if found.candidates else "warning"
+            status: Literal["passed", "warning"] = "passed" if good else "warning"
             measured.append(Measurement(name=f"{run.track} training", status=status, detail=detail))
-            if not found.candidates:
+            if not good:
                 wrong.append(_without(run, found))
         return Verdict.of(wrong if len(wrong) == len(output.tracks) else (), measured)
 

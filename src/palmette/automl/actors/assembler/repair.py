@@ -13,6 +13,7 @@ from palmette.automl.actors.debugger.offline import DebuggerInput
 from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
 from palmette.automl.actors.error_analyser.offline import Analysis, AnalysisInput, by_trace
 from palmette.automl.artefacts import Assembly, Repair
+from palmette.automl.chances import by_rules
 from palmette.engine import TERMINATE, Attempt, Context, TextFile, Violation
 from palmette.llm import Models
 
@@ -73,6 +74,21 @@ class Repairer:
         if found is None or not self.analyser.check(asked, found, context).ok:
             return by_trace(asked)
         return found
+
+
+def given_up(failed: Assembly, failure: Violation, own: Collection[TextFile]) -> Draft | None:
+    """The files with the one that failed as the rules write it, or all where it is none; None if that changes nothing.
+
+    Args:
+        own: Every file of the project as the rules write it.
+    """
+    ruled = {file.path: file for file in own}
+    foreign = [file.path for file in failed.files if file.path in ruled and file not in own]
+    replaced = [failure.subject] if failure.subject in foreign else foreign
+    files = tuple(ruled[file.path] if file.path in replaced else file for file in failed.files)
+    repairs = tuple(by_rules(path, failure) for path in replaced)
+    fix = f"{', '.join(replaced)}: written by the rules, as no text of a model could be mended."
+    return Draft(files, (*failed.repairs, *repairs), failure.message, fix) if replaced else None
 
 
 def digest(text: str) -> str:

@@ -25,7 +25,7 @@ SHOWN = 12
 
 
 USUAL = ("traditional", "baseline")
-"""Tracks of which only the algorithms of the blueprint may be delivered."""
+"""Tracks of whose algorithms those that the blueprint leaves out are not delivered; a coder's own are."""
 
 
 class ComparatorInput(Model):
@@ -112,9 +112,10 @@ def _missing(name: str) -> Violation:
 
 def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comparison:
     """The choice and the leaderboard."""
-    own = {*input.blueprint.algorithms, *(one.candidate.trial.algorithm for one in known if one.track not in USUAL)}
+    unwanted = {*modality_of(input.blueprint).ALGORITHMS} - {*input.blueprint.algorithms}
     candidates = [one.candidate for one in known]
-    allowed = [one for one in candidates if one.trial.algorithm in own and one.name != "dummy"] or candidates
+    wanted = [one.candidate for one in known if one.track not in USUAL or one.candidate.trial.algorithm not in unwanted]
+    allowed = [one for one in wanted if one.name != "dummy"] or candidates
     chosen = select(allowed, judge)
     if len(chosen.members) > 1 and input.choice and not input.choice.proposal.data.plan.ensemble:
         (best,) = [one for one in candidates if one.name == chosen.best_single]

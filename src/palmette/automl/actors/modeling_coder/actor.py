@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from palmette.automl import briefs
 from palmette.automl.artefacts import Code, Track, TrackCode
+from palmette.automl.chances import by_rules, used_up
 from palmette.automl.faults import answers_for
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.reach import objections
@@ -15,7 +16,9 @@ from palmette.engine import Attempt, Context, Measurement, TextFile, Verdict, Vi
 from palmette.llm import NEEDED, Agent, Answer, Python, Section, section
 from palmette.llm.brief import fenced
 
-OWN = ("contract-misused", "no-candidate", "module-missing", "names-missing", "reaches-outside", "syntax")
+OWN = (
+    "contract-misused", "module-missing", "names-missing", "no-candidate", "project-failed", "reaches-outside", "syntax"
+)  # fmt: skip
 """Codes that it answers for, where the subject is one of its files, or its track."""
 
 
@@ -46,15 +49,20 @@ class ModelingCoder(Agent):
         reason = modality.unavailable(input.track)
         if reason:
             return Attempt(TrackCode(track=input.track, files=(), unavailable=reason))
-        return Attempt(TrackCode(track=input.track, files=modality.track_files(input.track)))
+        failed = used_up(context) if self.model else None
+        repairs = (by_rules(module_of(input.track), failed),) if failed else ()
+        return Attempt(TrackCode(track=input.track, files=modality.track_files(input.track), repairs=repairs))
 
     def is_settled(self, input: ModelingInput, context: Context) -> bool:
-        """A track that cannot be had here, whose file no answer could hold, or that was written wrongly twice."""
+        """A track that cannot be had here, whose file no answer could hold, or a model whose chances are used up."""
         modality, path = modality_of(input.blueprint), module_of(input.track)
-        if modality.unavailable(input.track) or len(context.attempts) >= briefs.CHANCES:
+        if modality.unavailable(input.track) or used_up(context) is not None:
             return True
         (draft,) = [file.text for file in modality.track_files(input.track) if file.path == path]
         return briefs.is_too_long(draft)
+
+    def parts(self, input: ModelingInput) -> Mapping[str, str]:
+        return modality_of(input.blueprint).MODELS.model_dump()
 
     def brief(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
         modality = modality_of(input.blueprint)

@@ -1,1 +1,1 @@
-"""The whole project as one piece of code, trained at once: the ablation of modules and their contract."""
+"""Preparation, models and training by one hand: the ablation of modules that are told apart."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from palmette.automl import briefs
 from palmette.automl.artefacts import Code
+from palmette.automl.chances import by_rules, used_up
 from palmette.automl.data import Dataset
 from palmette.automl.faults import answers_for
 from palmette.automl.material import Material
@@ -26,7 +28,7 @@ SAMPLE = 300
 SHOWN = 6
 """Training rows that a writer is shown, as they stand in the file."""
 SHOWN_SIGNS = 3000
-OWN = ("contract-unfulfilled", "reaches-outside", "syntax")
+OWN = ("contract-unfulfilled", "project-failed", "reaches-outside", "syntax")
 """Codes that it answers for, where the subject is one of its files."""
 
 
@@ -59,12 +61,17 @@ class PreprocessingCoder(Agent):
         self.sandbox = sandbox
 
     def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
-        return Attempt(Code(files=modality_of(input.blueprint).preparation_files()))
+        failed = used_up(context) if self.model else None
+        repairs = (by_rules(WRITTEN, failed),) if failed else ()
+        return Attempt(Code(files=modality_of(input.blueprint).preparation_files(), repairs=repairs))
 
     def is_settled(self, input: PreprocessingInput, context: Context) -> bool:
-        """A table so wide that no answer could hold the file, or a file that was written wrongly twice."""
+        """A table so wide that no answer could hold the file, or a model whose chances are used up."""
         own = {file.path: file.text for file in modality_of(input.blueprint).preparation_files()}
-        return len(context.attempts) >= briefs.CHANCES or briefs.is_too_long(own[WRITTEN])
+        return used_up(context) is not None or briefs.is_too_long(own[WRITTEN])
+
+    def parts(self, input: PreprocessingInput) -> Mapping[str, str]:
+        return modality_of(input.blueprint).PREPARATION.model_dump()
 
     def brief(self, input: PreprocessingInput, context: Context) -> tuple[Section, ...]:
         modality = modality_of(input.blueprint)

@@ -15,12 +15,14 @@ from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities.clustering import writer
-from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, Blueprint
+from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, ALGORITHMS, Blueprint
 from palmette.automl.modalities.clustering.draft import drafted
 from palmette.automl.modalities.clustering.judge import ClusterJudge, degenerate
 from palmette.automl.modalities.clustering.matrix import Matrix
 from palmette.automl.modalities.clustering.traits import traits_of
 from palmette.automl.modalities.modality import Outline
+from palmette.automl.modalities.tabular.modality import Tabular
+from palmette.automl.modalities.words import words
 from palmette.automl.selection import Candidate, Expected, Found, read_candidates
 from palmette.engine import TextFile
 from palmette.engine.actor import Violation
@@ -50,6 +52,9 @@ class Clustering:
         "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = ()
+    ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
+    PREPARATION: ClassVar = Tabular.PREPARATION
+    MODELS: ClassVar = words(__file__, "models")
     PROBE: ClassVar = """\
 import contract, preprocess
 rows = preprocess.read("rows")
@@ -100,10 +105,10 @@ print(len(features))
         write_rows(rows, self.blueprint, path)
 
     def candidates(self, folder: Path, material: Material) -> Found:
-        """Those whose clusters are a division of the rows; none where only the dummy is left."""
+        """Those that divide the rows, into as many clusters as are asked for; none where only the dummy is left."""
         expected = Expected(self.folds(material), writer.OUTPUTS, probabilities=False)
         found = read_candidates(folder, expected)
-        judged = [(one, _wrong(one)) for one in found.candidates]
+        judged = [(one, _wrong(one, self.blueprint.clusters)) for one in found.candidates]
         good = tuple(one for one, wrong in judged if not wrong)
         refused = tuple(_refused(one, wrong) for one, wrong in judged if wrong)
         whole = good if any(one.name != self.BASELINES[0] for one in good) else ()
@@ -215,10 +220,12 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
     return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
 
 
-def _wrong(one: Candidate) -> str:
+def _wrong(one: Candidate, asked: int | None) -> str:
     clusters = one.outputs[:, 0]
     if (one.outputs != np.floor(one.outputs)).any() or (one.outputs < 0).any():
         return "has clusters that are no whole numbers from 0 on"
+    if asked and len(np.unique(clusters)) != asked:
+        return f"has {len(np.unique(clusters))} clusters, not the {asked} that are asked for"
     return degenerate(clusters.astype(np.int64))
 
 

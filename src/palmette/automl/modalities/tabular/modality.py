@@ -21,6 +21,7 @@ from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
 from palmette.automl.modalities.tabular.tracks import available
+from palmette.automl.modalities.words import words
 from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
 from palmette.engine import TextFile
 
@@ -46,6 +47,9 @@ class Tabular:
         "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = (0.2, 0.5)
+    ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
+    PREPARATION: ClassVar = words(__file__, "preparation")
+    MODELS: ClassVar = words(__file__, "models")
     PROBE: ClassVar = """\
 import json, pathlib
 import pandas as pd
