@@ -216,7 +216,7 @@ def test_whatever_was_measured_makes_a_page(data: st.DataObject, task: str, text
     )
     if task == "regression":
         values = [data.draw(arrays(float, rows, elements=FLOATS)) for _ in range(2)]
-        evidence = replace(evidence, truth=values[0], predictions=Predictions(values[1]))
+        evidence = replace(evidence, truth=values[0], predictions=Predictions(values[1]), learnt=values[0])
     made = replace(findings, evidence=evidence, assessment=findings.assessment.model_copy(update=measured))
     page, source, _ = written(made)
     assert list(page.sections) == [anchor for anchor, _ in PARTS]

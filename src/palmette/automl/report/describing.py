@@ -55,6 +55,7 @@ def _findings(run: RunResult, evidence: Evidence) -> Findings:
         assessment=run.artefact("assessment", Assessment),
         blueprint=run.artefact("blueprint", AnyBlueprint).root,
         tracks=run.artefact("assembly", Assembly).tracks,
+        repairs=run.artefact("assembly", Assembly).repairs,
         comparison=run.artefact("comparison", Comparison),
         knowledge=known("knowledge", Knowledge),
         plans=known("plans", Plans),

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Assessment, Choice, Comparison, Knowledge, Plans, TrackRun
+from palmette.automl.artefacts import Assessment, Choice, Comparison, Knowledge, Plans, Repair, TrackRun
 from palmette.automl.data import Dataset
 from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats
@@ -140,6 +140,8 @@ class Findings:
     """None where a run had none."""
     tracks: tuple[TrackRun, ...] = ()
     """What was trained, and for how long."""
+    repairs: tuple[Repair, ...] = ()
+    """Of the project's code."""
     comparison: Comparison | None = None
     """None where nothing was compared."""
     knowledge: Knowledge | None = None

@@ -31,7 +31,7 @@ WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def limits(findings: Findings, of_classes: Classified | None) -> tuple[str, ...]:
     """Sentences, the weightiest first."""
     of_scores = (*_of_score(findings), *_of_leaks(findings), *_of_classes(of_classes))
-    found = (*of_scores, *_of_rows(findings), *_of_use(findings))
+    found = (*of_scores, *_of_rows(findings), *_of_use(findings), *_of_code(findings))
     return found or ("No limit was found beyond those of the data: they are the past, and one source of it.",)
 
 
@@ -119,3 +119,10 @@ def _of_use(findings: Findings) -> Iterator[str]:
     if findings.requirements.unread:
         unread = fixed(len(findings.requirements.unread), 0)
         yield f"Numbers in the request that could not be understood: {unread}. They were not tested."
+
+
+def _of_code(findings: Findings) -> Iterator[str]:
+    """What a model was to write and could not."""
+    for one in findings.repairs:
+        if one.by == "rules":
+            yield f"{one.path} is as the built-in rules write it: what a model wrote failed. {short(one.reason, 200)}"

@@ -90,7 +90,9 @@ def around(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]
     if not known.size:
         return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
-    more = margin * (high - low) or 0.5 * abs(high) or 0.5
+    size = max(abs(low), abs(high))
+    is_spread = high - low > 1e-9 * size and size > 1e-300
+    more = margin * (high - low) if is_spread else 0.5 * size + 0.5 * (size <= 1e-300)
     return low - more, high + more
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from dataclasses import dataclass
 from importlib import metadata
@@ -191,11 +192,12 @@ def _curve(findings: Findings, name: str) -> Figure | None:
     plot.dots(rows, scores, "c0", "point")
     for end in ends:
         plot.whiskers(rows[-1:], np.array(end[:1]), np.array(end[1:]))
-    rise = float(scores[-1] - scores[-2]) * (1 if is_greater_better(name) else -1)
+    before, last = (float(one) for one in scores[-2:])
+    rise = (last - before) * (1 if is_greater_better(name) else -1) if math.isfinite(before) else 0.0
     noise = (ends[0][1] - ends[0][0]) / 2 if ends else 0.0
-    told = f"From {fixed(rows[-2], 0)} to {fixed(rows[-1], 0)} rows {metric(name)} became"
+    told = f"From {fixed(rows[-2], 0)} to {fixed(rows[-1], 0)} rows {metric(name)}"
     if rise > noise:
-        caption = f"{told} better by {number(rise, 2)}, which is more than chance: more rows would probably help."
+        caption = f"{told} became better by {number(rise, 2)}, more than chance: more rows would probably help."
     else:
-        caption = f"{told} better by no more than chance: more rows of the same kind would hardly help."
+        caption = f"{told} became no better than chance may do: more rows of the same kind would hardly help."
     return Figure("Learning curve", plot.svg(), caption + " The vertical line is a 95 % interval." * bool(ends))
