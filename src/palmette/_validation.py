@@ -83,8 +83,8 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
             continue
         chosen = next((entry for entry in items if entry not in wrong_type), items[0])
         said = [entry[0] for entry in items]
-        item = _with_all_choices(chosen[0], said)
-        problem = _wrong_type(said) if chosen in wrong_type else _describe(item, chosen[1])
+        told = _with_all_choices(chosen[0], said)
+        problem = _wrong_type(said) if chosen in wrong_type else _describe(told, chosen[1])
         field = spell(path)
         problems.append(
             Problem(

@@ -1,14 +1,15 @@
-"""The rows of a run, cut again from the data whenever they are needed."""
+"""The rows of a run, cut again from the data by every process that needs them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.data import Dataset
+from palmette.automl.data import Aim, Dataset
 from palmette.automl.profile import Profile
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Material:
-    """The rows of a run, in the trusted process; `holdout` never leaves it with its target."""
+    """The rows of a run, in the trusted process; `holdout` never leaves it with its target.
+
+    The frames are shared: whoever changes one copies it first.
+    """
 
     train: pd.DataFrame
     holdout: pd.DataFrame
@@ -31,13 +35,10 @@ class Material:
         Raises:
             UserError: a file has changed since the run began.
         """
-        from palmette.automl.data.cut import cut_for
         from palmette.automl.data.load import reload
 
-        loaded = reload(dataset)
-        split = cut_for(loaded, profile.aim)
-        train, holdout = (loaded.table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
-        return cls(train, holdout, split.groups)
+        reload(dataset)  # raises where a file has changed
+        return _cut(dataset, profile.aim)
 
     def sample(self, most: int, seed: int, classes: NDArray[np.generic] | None = None, least: int = 2) -> Material:
         """A part of the training rows, without a hold-out; of each of `classes` (n,), `least` rows come first."""
@@ -53,3 +54,14 @@ class Material:
         rows = np.sort(order[:most])
         groups = None if self.groups is None else self.groups[rows]
         return Material(self.train.iloc[rows].reset_index(drop=True), self.holdout.iloc[:0], groups)
+
+
+@lru_cache(maxsize=1)
+def _cut(dataset: Dataset, aim: Aim) -> Material:
+    from palmette.automl.data.cut import cut_for
+    from palmette.automl.data.load import reload
+
+    loaded = reload(dataset)
+    split = cut_for(loaded, aim)
+    train, holdout = (loaded.table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
+    return Material(train, holdout, split.groups)

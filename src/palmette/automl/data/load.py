@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -62,11 +62,24 @@ def load(places: Sequence[Place], table: str = "") -> Loaded:
     """
     if not places:
         raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
-    return _load(tuple(str(place) for place in places), table)
+    named = tuple(str(place) for place in places)
+    return _once(named, table, tuple(_stamps(named)))
+
+
+@lru_cache(maxsize=1)
+def _once(places: tuple[str, ...], table: str, _: tuple[tuple[str, int, int], ...]) -> Loaded:
+    return _load(places, table)
+
+
+def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Path, bytes and nanoseconds of the last change of every file at the places."""
+    for file in (file for place in places if not hubs.is_named(place) for file in data_files(Path(place))):
+        known = file.stat() if file.is_file() else None
+        yield (str(file), known.st_size, known.st_mtime_ns) if known else (str(file), 0, 0)
 
 
 def reload(dataset: Dataset) -> Loaded:
-    """The same data again, from its files.
+    """The same data again, from its files: read a second time, and kept from then on.
 
     Raises:
         UserError: a file is not what it was.
