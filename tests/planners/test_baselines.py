@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "engine"))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engine")]
 
+from situations import NEXT, published
 from toys import Toy, chain
 
 from palmette.engine import Budget, read_journal, resume_run, run_topology
 from palmette.planners.random import RandomPlanner
 from palmette.planners.sequential import SequentialPlanner
+
+START = ("config", "tests")
 
 
 def walked(folder: Path) -> list[str]:
@@ -28,11 +33,16 @@ def test_the_sequence_is_that_of_the_file_and_a_failure_ends_it(tmp_path: Path) 
     assert result.status == "stopped" and again[1].runs, "who resumes wants another try"
 
 
-def test_the_walk_depends_on_the_seed_only(tmp_path: Path) -> None:
+def test_the_walk_keeps_to_the_edges_depends_on_the_seed_only_and_ends_with_the_task(tmp_path: Path) -> None:
     def walk(name: str, seed: int) -> list[str]:
-        toys = [Toy(letter) for letter in "abcd"] + [Toy("e", ["d"], strict=True)]
-        run_topology(chain(*toys, planner=RandomPlanner(seed), budget=Budget(steps=50)), tmp_path / name)
+        setup = replace(published(budget=Budget(steps=50)), planner=RandomPlanner(seed))
+        assert run_topology(setup, tmp_path / name).status == "finished"
         return walked(tmp_path / name)
 
     assert walk("one", 1) == walk("again", 1)
-    assert len({tuple(walk(f"seed{seed}", seed)) for seed in range(5)}) > 1
+    walks = [walk(f"seed{seed}", seed) for seed in range(5)]
+    assert len({tuple(walk) for walk in walks}) > 1
+    for steps in walks:
+        assert steps[-2:] == ["deliver", "END"] and steps.count("deliver") == 1, "what is complete is delivered"
+        assert all(after in {*NEXT[before], *START} for before, after in pairwise(steps[:-1]))
+        assert not any(after in START for before, after in pairwise(steps) if before == "config")

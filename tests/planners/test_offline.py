@@ -10,9 +10,10 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "engine"))
 
-from toys import Toy
+from toys import Toy, chain
 
 from palmette.engine import (
+    Attempt,
     Context,
     Node,
     ScriptedHuman,
@@ -117,3 +118,31 @@ def test_a_violation_that_comes_back_goes_to_the_next_suspect(tmp_path: Path) ->
     assert back == ["a", "b"] and result.status == "stopped"
     assert "c failed: It is wrong. [wrong] Sent back without success: a, b." in human.questions[0]
     assert "Sent back without success: a, b." in result.reason
+
+
+def test_who_fails_at_what_it_was_sent_back_for_is_told_both_and_sent_once_more(tmp_path: Path) -> None:
+    class Clumsy(Toy):
+        """Makes another mistake when it is told of the first."""
+
+        def run(self, input: Any, context: Context) -> Attempt[Any]:
+            attempt = super().run(input, context)
+            is_second = bool(context.instruction) and not any(one.code == "slip" for one in context.evidence)
+            said = "slip\n" if is_second else attempt.output.file.text
+            file = attempt.output.file.model_copy(update={"text": said})
+            return Attempt(attempt.output.model_copy(update={"file": file}))
+
+        def check(self, input: Any, output: Any, context: Context) -> Verdict:
+            slip = Violation(code="slip", message="A slip.", subject=self.name)
+            return Verdict.of([slip] if output.file.text == "slip\n" else [])
+
+        def implicated(self, violation: Violation, output: Any) -> str | None:
+            return f"mend {violation.code}" if violation.subject == self.name else None
+
+    toys = [Clumsy("a", faulty=True), Toy("b", ["a"], strict=True)]
+    result = run_topology(chain(*toys), tmp_path)
+    told = [
+        entry.event.instruction
+        for entry in read_journal(tmp_path)
+        if entry.event.kind == "decided" and entry.event.instruction
+    ]
+    assert told == ["mend fault", "mend fault\nmend slip"] and result.status == "finished"

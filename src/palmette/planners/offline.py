@@ -2,8 +2,9 @@
 
 After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
 violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
-instruction. When nobody is left the human is asked one precise question; without an answer the run stops and
-says what was tried. Without a failure the next is the nearest actor that is not fresh.
+instruction; so is one that was, and failed at it with something new. When nobody is left the human is asked one
+precise question; without an answer the run stops and says what was tried. Without a failure the next is the nearest
+actor that is not fresh.
 """
 
 from __future__ import annotations
@@ -45,15 +46,30 @@ class OfflinePlanner:
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
         for suspect in (*situation.wiring.lineage[name], name):
-            advice = {
-                violation: text
-                for violation in failure.violations
-                if (suspect, violation.code, violation.subject) not in situation.state.sent_back
-                and (text := situation.implicated(suspect, violation))
-            }
+            advice = self._advice(situation, name, suspect, failure.violations)
             if advice and situation.way(suspect):
                 return self._send_back(situation, name, suspect, advice)
         return self._ask(situation, name, failure)
+
+    def _advice(
+        self, situation: Situation, name: str, suspect: str, found: tuple[Violation, ...]
+    ) -> dict[Violation, str]:
+        """What a suspect of `name`'s failure should do differently: about what it was not yet sent back for.
+
+        Where it was, and then failed itself with something new, it is about both.
+        """
+        state = situation.state
+
+        def is_new(violation: Violation) -> bool:
+            return (suspect, violation.code, violation.subject) not in state.sent_back
+
+        own = state.actor(suspect).failure if suspect != name and state.actor(suspect).status == "failed" else None
+        news = tuple(filter(is_new, own.violations)) if own else ()
+        return {
+            violation: text
+            for violation in (*found, *news)
+            if (news or is_new(violation)) and (text := situation.implicated(suspect, violation))
+        }
 
     def _send_back(self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]) -> Decision:
         instruction = "\n".join(dict.fromkeys(advice.values()))

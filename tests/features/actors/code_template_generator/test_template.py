@@ -133,6 +133,21 @@ def test_other_failures_do_not_implicate_it(generate: Callable, user_offers: Cal
     assert actor.implicated(bound, output) is not None
 
 
+@pytest.mark.parametrize(("changed", "error"), [
+    ({"fixture": "session"}, "E       fixture 'session' not found"),
+    ({"package": "offers.views"}, "E   ModuleNotFoundError: No module named 'offers.views'"),
+    ({"package": "offers.views"}, "E   ModuleNotFoundError: No module named 'offers.views.user_offers'"),
+])  # fmt: skip
+def test_what_it_misread_of_the_repository_is_its_own(
+    changed: dict[str, str], error: str, generate: Callable, user_offers: Callable[..., View]
+) -> None:
+    actor, _, output, _ = generate("layered", user_offers())
+    wrong = output.model_copy(update={"conventions": output.conventions.model_copy(update=changed)})
+    found = Violation(code="tests-not-run", message="The tests cannot be run.", evidence=error)
+    assert "The repository has no" in actor.implicated(found, wrong)
+    assert actor.implicated(found, output) is None, "it says nothing of the kind"
+
+
 def test_a_description_cannot_end_the_docstring(generate: Callable, user_offers: Callable[..., View]) -> None:
     view = user_offers(description='Ends """ here\\ and goes on, \n import os')
     tree = ast.parse(generate("layered", view)[2].file.text)

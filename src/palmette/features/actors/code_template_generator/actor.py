@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from palmette.documents import Model
@@ -140,7 +141,16 @@ class CodeTemplateGenerator(Agent):
             or any(f"{name}() missing" in text or f"{name}() got an unexpected" in text for name in names)
         ):
             return f"A predefined function has other parameters than its callers pass: {violation.message}"
-        return None
+        wrong = [what for pattern, what in _misread(output.conventions) if re.search(pattern, text)]
+        return f"The repository has no {wrong[0]}: {violation.message}" if wrong else None
+
+
+def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
+    """What an error says where the team has no such thing, and the thing."""
+    if conventions.fixture:
+        yield rf"fixture '{re.escape(conventions.fixture)}' not found", f"fixture {conventions.fixture!r}"
+    if conventions.package:
+        yield rf"No module named '{re.escape(conventions.package)}['.]", f"package {conventions.package!r}"
 
 
 def _about(view: View) -> list[str]:

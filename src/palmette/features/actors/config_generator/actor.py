@@ -162,12 +162,12 @@ class ConfigGenerator(Agent):
             rf"ValidationError.*{class_name}|'{class_name}' object has no attribute|for {class_name}\b", text
         ):
             return f"{output.file.path} lacks what the script reads from {class_name}: {violation.message}"
-        document = yaml.safe_load(output.file.text)
-        for fact, keys in output.places.items():
-            value = _at(document, keys)
-            if isinstance(value, str) and len(value) > 1 and value in text:
+        noted = {keys: fact for fact, keys in output.places.items()}
+        for keys, value in _texts(yaml.safe_load(output.file.text)):
+            if len(value) > 1 and (keys in noted or "/" in value) and value in text:
                 place = ".".join(map(str, keys))
-                return f"{output.file.path} says {value!r} for {fact}, which was not found; check {place}."
+                what = noted.get(keys, "what nobody has noted")
+                return f"{output.file.path} says {value!r} for {what}, which was not found; check {place}."
         return None
 
     def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
@@ -316,7 +316,10 @@ def known_facts(record: Record) -> dict[str, Any]:
     return found
 
 
-def _at(document: Any, keys: tuple[str | int, ...]) -> Any:
-    for key in keys:
-        document = document[key]
-    return document
+def _texts(document: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every text of a document, with the keys that lead to it."""
+    if isinstance(document, str):
+        yield keys, document
+    elif isinstance(document, dict | list):
+        for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+            yield from _texts(value, (*keys, key))

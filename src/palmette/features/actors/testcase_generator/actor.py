@@ -27,6 +27,10 @@ from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Se
 
 SURVIVED = "mutant-survived"
 """A deviation of the script that the tests let pass."""
+OWN = frozenset(
+    {"case-count", "case-not-computable", "wrong-expectation", "boundary-not-covered", "feature-not-covered"}
+)
+"""Codes of what the criterion refuses."""
 UNCOMPUTABLE = "The oracle cannot compute this view."
 
 
@@ -258,7 +262,7 @@ class TestcaseGenerator(Agent):
     def implicated(self, violation: Violation, output: TestCases) -> str | None:
         if violation.code == SURVIVED:
             return f"The cases let a script pass that is wrong in {violation.subject!r}. Add rows that tell it apart."
-        return None
+        return f"The cases were refused: {violation.message}" if violation.code in OWN else None
 
     def told(self, violation: Violation) -> Violation:
         """Without the script: what its output would be is enough to write the case that tells it apart."""
