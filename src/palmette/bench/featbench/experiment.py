@@ -18,7 +18,7 @@ from palmette.engine import create, names
 from palmette.errors import UserError, did_you_mean
 from palmette.llm import Models
 from palmette.llm.opening import PLANNER, ModelChoice, open_models
-from palmette.sandbox import Sandbox, WarmSpark
+from palmette.sandbox import Access, Sandbox, WarmSpark
 
 BASE = Condition()
 FACTORS = (0.5, 2.0)
@@ -97,19 +97,24 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
         create("planner", planner, _services(models))  # what is missing is said before anything starts
     every = cells(tasks, options)
     code = code_digest()
-    with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, WarmSpark(sandbox) as spark:
+    with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, _spark(sandbox, Path(name)) as spark:
         spark.warm_up()
         memory = Memory(out / "memory", code)
         at_work = [_task(task, options, Path(name), memory, sandbox, spark) for task in tasks]
         study = Study(
             at_work,
             out / "records.jsonl",
+            Path(name),
             memory,
             digest([code, options.words, options.model]),
             options.seed,
             planner_services=lambda ground: {**ground.services, **_services(models)},
         )
         return study.run(every, lambda record: done(record, len(every)), options.workers)
+
+
+def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
+    return WarmSpark(sandbox, access=Access(write=(folder,)))
 
 
 def _services(models: Models | None) -> dict[str, object]:
@@ -123,7 +128,7 @@ def _task(
 
     def opened() -> Ground:
         run_file = suite.prepare(task, place / "task", words=options.words)
-        return Ground.open(task.name, run_file, place / "scratch", sandbox, spark)
+        return Ground.open(task.name, run_file, place / "scratch", sandbox, spark, memory)
 
     rate = options.rate if options.rate is not None else probability((task.name, *task.description.aliases))
     return Task(task.name, opened, partial(_differences, task, place, memory, spark), rate)

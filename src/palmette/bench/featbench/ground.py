@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from palmette.bench.featbench import warm_suite
-from palmette.bench.featbench.memory import digest, files_digest
+from palmette.bench.featbench.executions import RememberedHarness
+from palmette.bench.featbench.memory import Memory, digest, files_digest
 from palmette.delivery.export import export_base
 from palmette.delivery.git import Git
 from palmette.engine import Actor, Topology, build_actors, load_topology
 from palmette.features.environment import TOPOLOGY, services_of
+from palmette.features.harness.connect import ConnectHarness
 from palmette.features.inputs import Inputs, read_inputs
 from palmette.features.workbench import Workbench
-from palmette.llm import OFFLINE, Models
+from palmette.llm import OFFLINE
 from palmette.sandbox import Sandbox, WarmSpark
 
 
 @dataclass(frozen=True)
 class SharedBench(Workbench):
-    """A workbench on a Spark that many runs share; the team's own suite is a client of it, too."""
+    """A workbench on a Spark that many runs share, with a memory of what was executed on it."""
 
-    def environment(self, root: Path) -> dict[str, str]:
-        usual = super().environment(root)
-        return {**usual, **warm_suite.environment(self.spark.remote, usual["PYTHONPATH"])}
+    memory: Memory | None = None
+
+    @cached_property
+    def harness(self) -> ConnectHarness:
+        return RememberedHarness(self.sandbox, self.spark, memory=self.memory)
 
     def close(self) -> None:
         """Spark belongs to whoever opened it."""
@@ -45,7 +49,7 @@ class Ground:
 
     @classmethod
     def open(
-        cls, name: str, run_file: Path, scratch: Path, sandbox: Sandbox, spark: WarmSpark, models: Models = OFFLINE
+        cls, name: str, run_file: Path, scratch: Path, sandbox: Sandbox, spark: WarmSpark, memory: Memory | None = None
     ) -> Ground:
         """Reads a prepared task; `scratch` is a folder that does not exist yet."""
         inputs = read_inputs(run_file)
@@ -57,9 +61,10 @@ class Ground:
             sandbox=sandbox,
             spark=spark,
             tables=inputs.view.tables,
+            memory=memory,
         )
         topology = load_topology(TOPOLOGY).value
-        services = services_of(inputs.view, bench, models)
+        services = services_of(inputs.view, bench, OFFLINE)
         return cls(
             name, inputs, bench, topology, services, build_actors(topology, services), _digest(name, inputs, bench)
         )

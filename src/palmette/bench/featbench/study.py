@@ -63,6 +63,8 @@ class Study:
     tasks: Sequence[Task]
     file: Path
     """The records, one JSON line each."""
+    folder: Path
+    """Where runs work; Spark may read and write below it."""
     memory: Memory | None
     code: str
     """Digest of the code that the records are about."""
@@ -105,7 +107,7 @@ class Study:
         plan = Plan(rate, cell.condition.latent, self.seed, task.name, cell.run, self.catalogue)
         actors = self._actors(ground, plan, work)
         ground.forget_deliveries()
-        with tempfile.TemporaryDirectory(prefix="palmette-study-") as folder:
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix="run-") as folder:
             place = Path(folder) / "run"
             try:
                 result: RunResult | None = run_topology(self._setup(ground, cell, actors), place)

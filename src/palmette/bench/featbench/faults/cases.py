@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from palmette.bench.featbench.faults.kind import Kind, Site, Struck, anywhere
+from palmette.features.actors.testcase_generator.actor import OWN as REFUSED
 from palmette.features.artefacts import TestCase, TestCases
 
-REFUSED = frozenset(
-    {"case-count", "wrong-expectation", "case-not-computable", "boundary-not-covered", "feature-not-covered"}
-)
 WEAK = frozenset({"mutant-survived", "mutation"})
 
 

@@ -1,0 +1,159 @@
+"""Each kind of fault in the artefacts of a view: refused or let pass by the real criteria, as the catalogue says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from palmette.bench import views
+from palmette.bench.featbench import suite
+from palmette.bench.featbench.faults import CATALOGUE, Faulty, Kind, Plan, Site
+from palmette.bench.featbench.faults.rates import MEAN, PASS, PUBLISHED, probability
+from palmette.bench.featbench.ground import Ground
+from palmette.engine import Actor, Attempt, BaseActor, Context, TextFile, Violation
+from palmette.features.artefacts import Script, Tests, Utilities, Utility
+from palmette.sandbox import Sandbox, WarmSpark
+
+MEASURED = ("config_generator", "code_template_generator", "testcase_generator")
+"""Actors whose criterion needs no Spark."""
+
+
+class Made(NamedTuple):
+    actor: Actor
+    input: Any
+    output: Any
+    context: Context
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Made]]:
+    """The first three of a task's artefacts that need no Spark, by actor."""
+    folder = tmp_path_factory.mktemp("task")
+    run_file = suite.prepare(suite.task("usr_ofr_rdm_ftrs"), folder / "task", rows=60)
+    sandbox = Sandbox()
+    here = Ground.open("small", run_file, folder / "scratch", sandbox, WarmSpark(sandbox))
+    artefacts: dict[str, Any] = {"request": here.inputs.request}
+    found = {}
+    for name in MEASURED:
+        actor = here.actors[name]
+        workspace = folder / name
+        workspace.mkdir()
+        there = {key: artefacts[key] for key in actor.Input.model_fields if key in artefacts}
+        given = actor.Input.model_validate(there)
+        context = Context(name, workspace)
+        output = actor.run(given, context).output
+        assert output is not None
+        artefacts[actor.produces] = output
+        found[name] = Made(actor, given, output, context)
+    yield found
+
+
+@pytest.mark.parametrize("kind", [one for one in CATALOGUE if one.actor in MEASURED], ids=lambda kind: kind.name)
+def test_the_criterion_sees_loud_faults_and_no_latent_ones(kind: Kind, made: dict[str, Made]) -> None:
+    one = made[kind.actor]
+
+    def verdict(output: Any) -> Any:
+        return one.actor.check(one.input, output, one.context)
+
+    struck = kind.mutate(one.output, Site(getattr(one.actor, "view", None), lambda output: verdict(output).ok))
+    if struck is None:
+        pytest.skip("this view has no place for it")
+    assert struck.output != one.output
+    found = verdict(struck.output)
+    assert found.ok == kind.latent
+    if not kind.latent:
+        assert any(kind.betrayed_by(violation, struck.tells) for violation in found.violations), found.violations
+
+
+def test_most_kinds_have_a_place_in_a_small_view(made: dict[str, Made]) -> None:
+    for name in MEASURED:
+        site = Site(made[name].actor.view, lambda output: True)  # type: ignore[attr-defined]
+        kinds = [kind for kind in CATALOGUE if kind.actor == name]
+        assert sum(kind.mutate(made[name].output, site) is not None for kind in kinds) >= len(kinds) - 2
+
+
+VIEW = views.view_of("order_activity")
+SCRIPT = Script(file=TextFile(path="s.py", text=views.script_of(VIEW)), entry="build")
+TESTS = Tests(file=TextFile(path="t.py", text=views.tests_of(VIEW)))
+USED = ("read_table", "read", "team.io", "read({spark}, {path})"), ("divide", "ratio", "team.math", "ratio({a}, {b})")
+UTILITIES = Utilities(
+    chosen=tuple(Utility(need=need, name=name, module=module, call=call) for need, name, module, call in USED)  # type: ignore[arg-type]
+)
+OTHERS = {"code_generator": SCRIPT, "testcase_coder": TESTS, "utils_retriever": UTILITIES}
+
+
+@pytest.mark.parametrize("actor", OTHERS)
+def test_a_faulty_file_is_still_python_and_another_one(actor: str) -> None:
+    found = [kind.mutate(OTHERS[actor], Site(VIEW, lambda output: True)) for kind in CATALOGUE if kind.actor == actor]
+    outputs = [struck.output for struck in found if struck]
+    assert len(outputs) >= 4 and all(outputs.count(output) == 1 for output in [*outputs, OTHERS[actor]][:-1])
+    for output in outputs:
+        assert output != OTHERS[actor]
+        if not isinstance(output, Utilities):
+            ast.parse(output.file.text)
+
+
+class Plain(BaseActor):
+    """Gives the script as it is, and remembers what it was told."""
+
+    name, description, produces, Input, Output = "code_generator", "", "script", Script, Script
+
+    def __init__(self) -> None:
+        self.told: list[Context] = []
+
+    def run(self, input: Any, context: Context) -> Attempt[Script]:
+        self.told.append(context)
+        return Attempt(SCRIPT)
+
+
+def own(kind: str = "differential") -> Violation:
+    return Violation(code=kind, message=f"A row differs: {kind}.")
+
+
+def faulty(rate: float = 0.94) -> tuple[Faulty, Plain]:
+    actor = Plain()
+    return Faulty(actor, Plan(rate, 0.4, 0, "t", 0, CATALOGUE), VIEW), actor
+
+
+def test_a_fault_stays_until_the_right_thing_is_said() -> None:
+    actor, real = faulty()
+    first = actor.run(SCRIPT, Context("code_generator", Path())).output
+    assert first != SCRIPT
+    again = actor.run(SCRIPT, Context("code_generator", Path())).output
+    elsewhere = actor.run(SCRIPT, Context("code_generator", Path(), evidence=(own("mutation"),))).output
+    assert first == again == elsewhere, "nobody said what is wrong with it"
+    told = actor.run(SCRIPT, Context("code_generator", Path(), evidence=(own(),))).output
+    assert told != first
+    assert not real.told[-1].evidence and real.told[2].evidence, "the real actor hears of what is not its fault's"
+    kinds = [draw.kind for draw in actor.drawn]
+    assert [draw.number for draw in actor.drawn] == [0, 1] and len(set(kinds)) == 2
+
+
+def test_no_mistake_is_made_twice_and_the_last_attempt_may_be_told() -> None:
+    from palmette.engine import PastAttempt
+
+    actor, real = faulty()
+    past: tuple[PastAttempt, ...] = ()
+    outputs = []
+    for attempt in range(1, 9):
+        outputs.append(actor.run(SCRIPT, Context("code_generator", Path(), attempt=attempt, attempts=past)).output)
+        past = (*past, PastAttempt(number=attempt, reason="", fix="", violations=(own(str(attempt)), own())))
+    kinds = [draw.kind for draw in actor.drawn if draw.kind]
+    assert len(kinds) == len(set(kinds)) <= 4 and outputs[-1] == SCRIPT
+    assert all(context.attempt == 1 and not context.attempts for context in real.told)
+
+
+def test_without_a_rate_nothing_is_changed() -> None:
+    actor, _ = faulty(rate=0.0)
+    assert actor.run(SCRIPT, Context("code_generator", Path())).output == SCRIPT
+
+
+def test_published_rates_are_those_of_the_paper() -> None:
+    assert len(PUBLISHED) == 10 and min(one.rate for one in PUBLISHED.values()) == 0.2788
+    assert round(MEAN, 4) == 0.4179
+    assert all(abs((share * (1 - share)) ** 0.5 - deviation) < 0.001 for share, deviation in PASS.values())
+    assert probability(("of nobody",)) == MEAN

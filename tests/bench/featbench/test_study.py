@@ -1,0 +1,140 @@
+"""Studies of a small task: who mends what, what is remembered, what is kept."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
+
+import pytest
+from small_task import HIDDEN, KINDS, Worker, ground, kind
+
+from palmette.bench.featbench.faults import Kind
+from palmette.bench.featbench.memory import Memory
+from palmette.bench.featbench.records import Condition, Record, read_records
+from palmette.bench.featbench.study import PLANNERS, Cell, Study, Task
+from palmette.engine import Entry, read_journal, run_topology
+
+
+def study(
+    folder: Path,
+    *,
+    kinds: Sequence[Kind] = KINDS,
+    rate: float = 0.5,
+    memory: Memory | None = None,
+    differences: Callable[[Mapping[str, str]], Sequence[str]] = lambda files: [],
+) -> Study:
+    task = Task("small", ground, differences, rate)
+    return Study([task], folder / "records.jsonl", folder, memory, "code", 0, tuple(kinds))
+
+
+BASE = Condition()
+
+
+def cells(runs: int, condition: Condition = BASE, planners: Sequence[str] = PLANNERS) -> list[Cell]:
+    return [Cell("small", planner, run, condition) for run in range(runs) for planner in planners]
+
+
+def run(made: Study, wanted: Sequence[Cell]) -> list[Record]:
+    return made.run(wanted, lambda record: None)
+
+
+def test_without_faults_every_planner_delivers(tmp_path: Path) -> None:
+    found = run(study(tmp_path), cells(1, Condition(factor=0.0)))
+    assert all(record.success and record.failures == 0 and not record.silent_wrong for record in found)
+    assert all(not fault.kind for record in found for fault in record.faults)
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_only_who_sends_a_latent_fault_back_has_it_mended(planner: str, tmp_path: Path) -> None:
+    latent = [one for one in KINDS if one.latent]
+    (record,) = run(study(tmp_path, kinds=latent, rate=0.94), cells(1, planners=[planner]))
+    assert record.faults[0].kind == "config latent" and record.actors["config_generator"].failures == 0
+    assert record.success == (planner == "offline")
+    assert record.actors["code_generator"].failures > 0, "it shows where it does harm"
+
+
+def test_a_loud_fault_is_mended_by_the_actor_itself_unless_it_has_one_attempt(tmp_path: Path) -> None:
+    loud = [one for one in KINDS if one.actor == "testcase_coder"]
+    sequential = [Cell("small", "sequential", 1, Condition(attempts=most)) for most in (1, 2, 3)]
+    found = run(study(tmp_path, kinds=loud, rate=0.94), sequential)
+    assert [record.success for record in found] == [False, False, True], "two faults, then there is none left"
+    assert [record.actors["testcase_coder"].failures for record in found] == [1, 2, 2]
+
+
+def test_every_planner_meets_the_same_faults(tmp_path: Path) -> None:
+    found = run(study(tmp_path), cells(3))
+    firsts = {(record.run, fault.actor): set[str]() for record in found for fault in record.faults}
+    for record in found:
+        for fault in record.faults:
+            if fault.draw == 0:
+                firsts[record.run, fault.actor].add(fault.kind)
+    assert all(len(kinds) == 1 for kinds in firsts.values())
+    assert len({kind for kinds in firsts.values() for kind in kinds}) > 2
+
+
+def test_what_only_hidden_tables_show_is_a_silent_wrong(tmp_path: Path) -> None:
+    unseen = [kind("code_generator", "script", latent=True, text=HIDDEN)]
+    made = study(
+        tmp_path, kinds=unseen, rate=0.94, differences=lambda files: ["row 1"] if HIDDEN in files["script"] else []
+    )
+    (record,) = run(made, cells(1, planners=["offline"]))
+    assert record.delivered and record.silent_wrong and not record.success
+
+
+def test_a_run_that_has_a_record_is_not_made_again(tmp_path: Path) -> None:
+    first = run(study(tmp_path), cells(1))
+    file = tmp_path / "records.jsonl"
+    file.write_text(file.read_text() + '{"cut": "off"', encoding="utf-8")
+    before = len(file.read_text().splitlines())
+    again = run(study(tmp_path), cells(2))
+    assert again[: len(first)] == first
+    assert len(file.read_text().splitlines()) - before in (2, 3), "a cut-off line swallows one at most"
+    assert {record.run for record in read_records(file)} >= {0}
+    other = run(study(tmp_path, rate=0.25), cells(1))
+    assert {record.rate for record in other} == {0.25}, "another rate is another run"
+
+
+def decided(entries: Sequence[Entry]) -> list[object]:
+    """All that happened, but for times and what this run's folder is called."""
+    told = []
+    for entry in entries:
+        event = json.loads(entry.event.model_dump_json())
+        event.pop("seconds", None)
+        told.append(event)
+    return told
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_remembered_run_equals_one_that_is_not(planner: str, tmp_path: Path) -> None:
+    from palmette.bench.featbench.faults import Plan
+    from palmette.bench.featbench.memory import Work
+
+    journals = []
+    for number, memory in enumerate((None, Memory(tmp_path / "memory", "c"), Memory(tmp_path / "memory", "c"))):
+        made, here = study(tmp_path, memory=memory), ground()
+        actors = made._actors(here, Plan(0.6, 0.4, 3, "small", 1, KINDS), Work())
+        setup = made._setup(here, Cell("small", planner, 1, Condition()), actors)
+        run_topology(setup, tmp_path / f"run{number}")
+        journals.append(decided(read_journal(tmp_path / f"run{number}")))
+        workers = [worker for worker in here.actors.values() if isinstance(worker, Worker)]
+        computed = sum(worker.runs for worker in workers if worker.name != "pull_request")
+        assert (computed == 0) == (number == 2), "what is remembered is not computed"
+    assert journals[0] == journals[1] == journals[2]
+    assert any(event["kind"] == "attempt_failed" for event in journals[0])
+
+
+def test_what_a_criterion_may_heed_is_part_of_what_it_is_remembered_by(tmp_path: Path) -> None:
+    from palmette.bench.featbench.memory import Remembered, Work
+    from palmette.engine import Context, PastAttempt, Violation
+
+    worker = ground().actors["config_generator"]
+    assert isinstance(worker, Worker)
+    actor = Remembered(worker, "g", Memory(tmp_path, "c"), Work(), frozenset({"heeded"}))
+    for code, computed in (("", 1), ("other", 1), ("heeded", 2), ("heeded", 2)):
+        past = (PastAttempt(number=1, reason="", fix="", violations=(Violation(code=code, message="m"),)),)
+        actor.check(ground().inputs.request, worker.made, Context("a", tmp_path, attempts=past if code else ()))
+        assert worker.checks == computed
