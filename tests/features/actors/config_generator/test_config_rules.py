@@ -60,6 +60,7 @@ def test_convert(value: Any, schema: dict[str, Any], name: str, expected: Any) -
 
 def test_values_are_spelt_as_neighbours_spell_them() -> None:
     assert convert("bigint", TEXT, "dtype", ["long", "double"]) == "long"
+    assert convert("decimal(18,2)", TEXT, "dtype", ["bigint", "double"]) == "decimal(18,2)", "those are Spark's own"
 
 
 FILES = [TextFile(path=f"{i}.yaml", text=text) for i, text in enumerate([

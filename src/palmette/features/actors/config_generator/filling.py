@@ -110,7 +110,10 @@ class _Filler:
         return _merged([parts[key] for key in keys], value)
 
     def field(self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str) -> Filled:
-        """An answer, then certain facts, then a constant of the team, then likely facts, then the default."""
+        """An answer, then certain facts, then a constant of the team, then likely facts, then the default.
+
+        Inside an item, what only one neighbour has is about its item: likely facts go before it.
+        """
         if spot.dotted in self.answers:
             return Filled(self.answers[spot.dotted])
         options, nullable = self.schema.options(of)
@@ -121,15 +124,15 @@ class _Filler:
         certain = self._best(options, scope, spot, attribute, STRONG)
         if certain is not None and not certain.missing and self._wanted(certain, of, spot, required):
             return certain
-        constant = (
-            NOTHING
-            if _known_absent(scope, spot, attribute)
-            else self.observed.constant(spot.pattern, least=1 if required else 2)
-        )
-        if constant is not NOTHING and (required or self.observed.always(spot.pattern)):
+        written = required or self.observed.always(spot.pattern)
+        likely = self._best(options, scope, spot, attribute, WEAK) if written else None
+        suits = likely is not None and not likely.missing
+        least = 1 if required and not (suits and ANY in spot.pattern) else 2
+        absent = _known_absent(scope, spot, attribute)
+        constant = NOTHING if absent else self.observed.constant(spot.pattern, least)
+        if constant is not NOTHING and written:
             return Filled(constant, learnt=(spot.dotted,))
-        likely = self._best(options, scope, spot, attribute, WEAK)
-        if likely is not None and not likely.missing and (required or self.observed.always(spot.pattern)):
+        if likely is not None and suits:
             return likely
         if not required:
             return Filled()
