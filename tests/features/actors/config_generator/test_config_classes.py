@@ -142,12 +142,16 @@ def test_a_refused_optional_value_is_left_out_at_the_next_attempt(
     ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: data/redemptions", True),
     ("script-failed", "AttributeError: 'Config' object has no attribute 'inputs'", True),
     ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: data/users", True),
+    ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: file:/run/lake/offers.", True),
     ("script-failed", "AnalysisException: [PATH_NOT_FOUND] Path does not exist: elsewhere", False),
     ("oracle-mismatch", "amount_7d is 3.0 instead of 2.0", False),
 ])  # fmt: skip
 def test_only_evidence_about_the_configuration_implicates_it(code: str, message: str, blamed: bool) -> None:
     config = Config(
-        file=TextFile(path="configs/v.yaml", text="inputs: {redemptions: data/redemptions, users: [data/users]}\n"),
+        file=TextFile(
+            path="configs/v.yaml",
+            text="inputs: {redemptions: data/redemptions, users: [data/users], offers: ../lake/offers}\n",
+        ),
         class_name="team:Config",
         accessors={"source:redemptions": 'config.inputs["redemptions"]'},
         places={"source:redemptions": ("inputs", "redemptions")},

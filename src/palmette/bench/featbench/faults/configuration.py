@@ -70,7 +70,7 @@ def key_not_noted(config: Config) -> Struck | None:
     facts = _sources(config)
     if not facts:
         return None
-    path = str(_at(config, config.places[facts[0]]))
+    path = str(_at(config, config.places[facts[0]])).lstrip("./")
     left = {fact: place for fact, place in config.places.items() if fact != facts[0]}
     return Struck(config.model_copy(update={"places": left}), (path,))
 

@@ -37,6 +37,7 @@ _NOT_FOUND = re.compile(
 )
 
 
+_UPWARDS = re.compile(r"^(\.{0,2}/)+")
 _TESTS = re.compile(r"^tests:.*\n?(?:(?:[ \t#-].*)?\n|[ \t#-].*\Z)*", re.MULTILINE)
 NEIGHBOURS = 2
 """Other configurations of the team that a model is shown."""
@@ -164,7 +165,8 @@ class ConfigGenerator(Agent):
             return f"{output.file.path} lacks what the script reads from {class_name}: {violation.message}"
         noted = {keys: fact for fact, keys in output.places.items()}
         for keys, value in _texts(yaml.safe_load(output.file.text)):
-            if len(value) > 1 and (keys in noted or "/" in value) and value in text:
+            below = _UPWARDS.sub("", value)  # an error names the place that a relative path leads to
+            if len(below) > 1 and (keys in noted or "/" in value) and below in text:
                 place = ".".join(map(str, keys))
                 what = noted.get(keys, "what nobody has noted")
                 return f"{output.file.path} says {value!r} for {what}, which was not found; check {place}."
