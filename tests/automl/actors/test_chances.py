@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,15 +12,17 @@ pytest.importorskip("lightgbm", reason="the extra automl is not installed")
 
 from actor_cases import profiler_input
 from canned import Canned, models
+from report_cases import findings_of
 from small_coding import DECIDED, attempts, codes, decide, own_models, rewritten, said, shop, text_of
 from small_model import SmallModel
 
+from palmette.automl import report
 from palmette.automl.actors.assembler import actor as assembling
 from palmette.automl.actors.assembler.actor import Assembler
-from palmette.automl.actors.comparator.actor import Comparator
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
+from palmette.automl.artefacts import Repair
 from palmette.automl.modalities import modality_of
 from palmette.automl.reach import objections
 from palmette.engine import PastAttempt, TextFile, Violation
@@ -29,7 +32,7 @@ TRADITIONAL = "models/traditional.py"
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembling, "FOREIGN_SECONDS", 2.0)
+    monkeypatch.setattr(assembling, "FOREIGN_SECONDS", 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -170,15 +173,10 @@ def test_a_coder_whose_code_failed_is_asked_again_once_before_that(orders: Small
     assert text_of(made.output, TRADITIONAL) == text_of(tracks, TRADITIONAL)
 
 
-# what is delivered of it
-
-
-def test_an_algorithm_of_a_coders_own_may_be_delivered(orders: SmallModel) -> None:
-    """Those that the rules know are delivered only where the blueprint has them."""
-    tracks, asked = orders.known["models"][0], orders.input(Assembler)
-    own = rewritten(tracks, TRADITIONAL, own_models(tracks))
-    made = orders.make(Assembler).run(asked.model_copy(update={"models": (own,)}), orders.context()).output
-    blueprint = orders.known["blueprint"].model_copy(update={"algorithms": ("catboost",)})
-    asked = orders.input(Comparator).model_copy(update={"assembly": made, "blueprint": blueprint})
-    chosen = orders.make(Comparator).run(asked, orders.context()).output.selection
-    assert {one.algorithm for one in chosen.members} == {"shallow"}
+def test_a_report_says_whose_the_code_is() -> None:
+    told = [{"path": f"{by}.py", "failure": "other", "reason": f"<{by}> fails.", "by": by} for by in ("model", "rules")]
+    texts = report.written(replace(findings_of(), repairs=tuple(map(Repair.model_validate, told))))
+    for text in texts.values():
+        assert "rules.py is as the built-in rules write it" in text.replace("\\", "")
+        assert "model.py is as" not in text
+    assert "by a language model" in texts["report.html"] and "&lt;model&gt; fails." in texts["report.html"]

@@ -178,7 +178,8 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> No
         ColumnPlan(name="floor", kind="categorical"),
         ColumnPlan(name="lift", kind="boolean"),
     )
-    text = 'notes\nPreis ä;day;floor;lift;extra;y\n"1.234,50 EUR";03.02.24;2;ja;x;1,5\nk.A.;31.12.24 10:30;2.0;Nein;x;2,5\n7;;;;x;3\n'
+    text = 'notes\nPreis ä;day;floor;lift;extra;y\n"1.234,50 EUR";03.02.24;2;ja;x;1,5\n'
+    text += "k.A.;31.12.24 10:30;2.0;Nein;x;2,5\n7;;;;x;3\n"
     dialect = Dialect(encoding="latin-1", delimiter=";", skipped=1)
     source = Source(dialect=dialect, target="y", target_reading=Reading(form="number", decimal=","))
     blueprint = blueprint_of("regression", columns=columns, source=source)

@@ -30,10 +30,12 @@ M = TypeVar("M", bound=BaseModel)
 def describe(run: Path) -> None:
     """Writes `report.html` and `MODEL_CARD.md` of the run in a folder into what it delivered.
 
-    Nothing is written where the folder has another delivery by now, or none.
+    Nothing is written where nothing was delivered, or the folder has another delivery by now.
     """
     entries = read_journal(run)
     result = RunResult(run, fold(entries), "finished")
+    if "delivery" not in result.state.artefacts:  # a topology may end before
+        return
     delivery = result.artefact("delivery", Delivery)
     members = Path(delivery.folder) / "model" / "members.json"
     chosen = result.artefact("comparison", Comparison).selection
