@@ -15,9 +15,9 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed is what the tests expect, and nothing is looked up outside."""
     from small_plans import HERE
 
-    from palmette.automl.planning import algorithms
+    from palmette.automl.modalities.tabular import modality
 
-    monkeypatch.setattr(algorithms, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
+    monkeypatch.setattr(modality, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
     monkeypatch.delenv("PALMETTE_LITERATURE", raising=False)
 
 

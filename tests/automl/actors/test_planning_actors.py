@@ -31,7 +31,7 @@ from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.plan_writer.offline import substance
 from palmette.automl.artefacts import Choice, Plans, Settings
-from palmette.automl.planning import algorithms
+from palmette.automl.modalities import clustering
 from palmette.automl.profile.artefacts import Leak, Settled
 from palmette.automl.requirements import AlgorithmWish, ModelPart
 from palmette.engine import TERMINATE, PastAttempt, Setup, Violation, build_actors, load_topology, run_topology
@@ -57,7 +57,7 @@ def test_clustering_is_planned_without_labels_and_without_scores(groups: Given) 
     actions = {one.column: one.action for one in done.data_plans[0].treatments}
     assert actions == {"x": "number", "y": "number", "kind": "drop"}
     known = {name for plan in done.plans.plans for name in plan.algorithms}
-    assert known <= set(algorithms.CLUSTERING) and len(done.plans.plans) == 3
+    assert known <= set(clustering.ALGORITHMS) and len(done.plans.plans) == 3
     assert all(one.score is None for proposal in done.proposals for one in proposal.candidates)
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from palmette.automl.data import Aim, HoldOut
 from palmette.automl.measure import metric_of
+from palmette.automl.modalities import clustering
+from palmette.automl.modalities.tabular import modality
 from palmette.automl.planning import algorithms
 from palmette.automl.planning.costs import Cost, Size, cost, costs
 from palmette.automl.planning.limits import SETTINGS, needs, together
@@ -81,13 +83,13 @@ def test_nothing_is_wished_of_a_request_that_says_nothing() -> None:
 
 
 def test_tracks_have_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algorithms, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
+    monkeypatch.setattr(modality, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
     few, many = (profile("regression", {}, numbers(1.0), rows) for rows in (80, 50_000))
     assert set(algorithms.available(few, ["traditional"])) == set(HERE)
     assert set(HERE) - set(algorithms.available(many, ["traditional"])) == {"knn"}
     assert algorithms.available(few, ["neural", "pretrained"]) == ()
     grouping = profile("clustering", {}, None)
-    assert algorithms.available(grouping, ["traditional"]) == algorithms.CLUSTERING
+    assert algorithms.available(grouping, ["traditional"]) == clustering.ALGORITHMS
     tracks = [algorithms.track_of(name) for name in ("resnet", "linear", "kmeans")]
     assert tracks == ["neural", "traditional", "traditional"]
 

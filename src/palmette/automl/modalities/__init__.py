@@ -9,7 +9,7 @@ from palmette.automl.modalities.clustering.modality import Clustering
 from palmette.automl.modalities.modality import Modality, Outline
 from palmette.automl.modalities.tabular.modality import Tabular
 
-__all__ = ["AnyBlueprint", "Blueprint", "Modality", "Outline", "draft", "modality_of"]
+__all__ = ["AnyBlueprint", "Blueprint", "Modality", "Outline", "draft", "modality_for", "modality_of"]
 
 Blueprint = Annotated[tabular.Blueprint | clustering.Blueprint, Field(discriminator="modality")]
 
@@ -29,12 +29,17 @@ def modality_of(blueprint: Blueprint) -> Modality:
     return MODALITIES[blueprint.modality](blueprint)  # type: ignore[call-arg]  # a protocol says nothing of __init__
 
 
+def modality_for(task: str) -> type[Modality]:
+    """The modality that a task is worked on in."""
+    (modality,) = [one for one in MODALITIES.values() if task in one.TASKS]
+    return modality
+
+
 def draft(outline: Outline) -> Blueprint:
     """The blueprint that follows from an outline by rules.
 
     Raises:
         UserError: no column is left to learn from.
     """
-    (modality,) = [one for one in MODALITIES.values() if outline.goal.task in one.TASKS]
-    made: Blueprint = modality.draft(outline)
+    made: Blueprint = modality_for(outline.goal.task).draft(outline)
     return made

@@ -74,6 +74,17 @@ class Modality(Protocol):
     PARTS: ClassVar[tuple[float, ...]]
     """Shares of the training rows that a learning curve has points at; none where more rows are not better models."""
 
+    COMPARED: ClassVar[str]
+    """How candidates are compared, where that is not by out-of-fold predictions of a target; else empty."""
+
+    @staticmethod
+    def available(tracks: Sequence[Track]) -> tuple[str, ...]:
+        """The algorithms of these tracks that can be had here, in the order of preference."""
+
+    @staticmethod
+    def usual_folds(profile: Profile) -> int:
+        """How many folds candidates are compared in, if nothing speaks for fewer."""
+
     @property
     def positive(self) -> str | None:
         """The class that a single probability is of; None where answers have none."""

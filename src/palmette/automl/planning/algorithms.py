@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from palmette.automl.artefacts import Track
-from palmette.automl.modalities.clustering import ALGORITHMS as CLUSTERING
-from palmette.automl.modalities.tabular import TRACKS, installed
+from palmette.automl.modalities import modality_for
+from palmette.automl.modalities.tabular import TRACKS
 from palmette.automl.modalities.tabular.algorithms import BOOSTING
 from palmette.automl.modalities.tabular.starts import NEIGHBOURS
 from palmette.automl.profile import Profile
@@ -31,10 +31,7 @@ def track_of(algorithm: str) -> Track:
 
 def available(profile: Profile, tracks: Sequence[Track]) -> tuple[str, ...]:
     """The algorithms that these tracks have here for a task and so many rows, in the order of preference."""
-    if profile.aim.task == "clustering":
-        found: tuple[str, ...] = CLUSTERING if "traditional" in tracks else ()
-    else:
-        found = tuple(name for track in tracks if track in TRACKS for name in installed(TRACKS[track].algorithms))
+    found = modality_for(profile.aim.task).available(tracks)
     many = profile.holdout.training_rows > NEIGHBOURS
     return tuple(name for name in found if not (many and name in OF_PAIRS))
 

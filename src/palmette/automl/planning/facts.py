@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from palmette.automl.artefacts import DataPlan
 from palmette.automl.goal import folds_wanted, goal_of
 from palmette.automl.measure import Metric
-from palmette.automl.modalities.tabular.draft import folds_for
+from palmette.automl.modalities import modality_for
 from palmette.automl.planning.costs import Size
 from palmette.automl.profile import Profile
 from palmette.automl.profile.meta import NAMES
@@ -15,8 +15,6 @@ from palmette.automl.requirements import Requirements
 
 SHOWN = 4
 """Columns that a sentence names."""
-CLUSTER_FOLDS = 2
-"""Halves on which clusterings are compared."""
 
 STEPS: Mapping[str, str] = {
     "drop-constant": "Leave out {columns}: the same in every row.",
@@ -61,11 +59,7 @@ def training_rows(profile: Profile) -> int:
 
 def folds_of(profile: Profile, requirements: Requirements) -> int:
     """How many folds candidates are compared in."""
-    if profile.aim.task == "clustering":
-        return CLUSTER_FOLDS
-    classes = profile.target.classes if profile.target is not None else ()
-    rarest = classes[-1].count if classes else None
-    return folds_wanted(requirements, folds_for(training_rows(profile), rarest).count)
+    return folds_wanted(requirements, modality_for(profile.aim.task).usual_folds(profile))
 
 
 def size_of(profile: Profile, requirements: Requirements, features: int) -> Size:
@@ -96,14 +90,13 @@ def preparation(profile: Profile, only_trees: bool = False) -> Iterator[str]:
 def validation(profile: Profile, requirements: Requirements) -> str:
     """How candidates are compared, and why so."""
     holdout, folds = profile.holdout, folds_of(profile, requirements)
-    if profile.aim.task == "clustering":
-        return "By internal criteria, and by whether halves of the rows are grouped alike: there are no labels."
     how = {
         "stratified": f"{folds} folds with equal shares of the classes",
         "grouped": f"{folds} folds that keep together what belongs together ({listed(holdout.grouped_by)})",
         "time": f"{folds} folds, each later than the rows it is learnt from",
     }.get(holdout.strategy, f"{folds} folds by chance")
-    return f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."
+    told = f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."
+    return modality_for(profile.aim.task).COMPARED or told
 
 
 def listed(names: Sequence[str]) -> str:

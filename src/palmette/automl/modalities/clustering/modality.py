@@ -23,6 +23,7 @@ from palmette.automl.modalities.clustering.traits import traits_of
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular.modality import Tabular
 from palmette.automl.modalities.words import words
+from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Expected, Found, read_candidates
 from palmette.engine import TextFile
 from palmette.engine.actor import Violation
@@ -52,6 +53,9 @@ class Clustering:
         "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = ()
+    COMPARED: ClassVar[str] = (
+        "By internal criteria, and by whether halves of the rows are grouped alike: there are no labels."
+    )
     ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
     PREPARATION: ClassVar = Tabular.PREPARATION
     MODELS: ClassVar = words(__file__, "models")
@@ -65,6 +69,14 @@ print(len(features))
 """
 
     blueprint: Blueprint
+
+    @staticmethod
+    def available(tracks: Sequence[Track]) -> tuple[str, ...]:
+        return ALGORITHMS if "traditional" in tracks else ()
+
+    @staticmethod
+    def usual_folds(profile: Profile) -> int:  # noqa: ARG004 - as of every modality
+        return HALVES
 
     @property
     def positive(self) -> None:

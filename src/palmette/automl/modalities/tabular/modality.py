@@ -16,12 +16,13 @@ from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular import writer
-from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
+from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
-from palmette.automl.modalities.tabular.draft import Goal, class_names, draft
-from palmette.automl.modalities.tabular.tracks import available
+from palmette.automl.modalities.tabular.draft import Goal, class_names, draft, folds_for
+from palmette.automl.modalities.tabular.tracks import TRACKS, available
 from palmette.automl.modalities.words import words
+from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
 from palmette.engine import TextFile
 
@@ -47,6 +48,7 @@ class Tabular:
         "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = (0.2, 0.5)
+    COMPARED: ClassVar[str] = ""
     ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
     PREPARATION: ClassVar = words(__file__, "preparation")
     MODELS: ClassVar = words(__file__, "models")
@@ -73,6 +75,15 @@ print(len(features))
 """
 
     blueprint: Blueprint
+
+    @staticmethod
+    def available(tracks: Sequence[Track]) -> tuple[str, ...]:
+        return tuple(name for track in tracks if track in TRACKS for name in installed(TRACKS[track].algorithms))
+
+    @staticmethod
+    def usual_folds(profile: Profile) -> int:
+        classes = profile.target.classes if profile.target is not None else ()
+        return folds_for(profile.holdout.training_rows, classes[-1].count if classes else None).count
 
     @property
     def positive(self) -> str | None:
