@@ -142,7 +142,7 @@ def _differences(
 
     hidden = Hidden(task, place / "hidden")
     tested = {path: text for path, text in sorted(files.items()) if not path.startswith("tests/")}
-    key = ["hidden", task.name, hidden.rows, hidden.seed, tested]
+    key = ["hidden", task.name, task.expected, hidden.rows, hidden.seed, tested]
     return [str(one) for one in memory.recall(key, lambda: list(hidden.differences(tested, spark))).value]
 
 

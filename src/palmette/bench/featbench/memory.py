@@ -23,8 +23,11 @@ from pydantic import JsonValue
 import palmette
 from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Violation
 
-_CODE = ("engine", "sandbox", "llm", "delivery", "features", "bench/featbench")
-"""Folders of palmette whose text decides what an actor gives."""
+_CODE = (
+    *("engine", "planners", "sandbox", "llm", "delivery", "features", "bench/bugs"),
+    *(f"bench/featbench/{part}" for part in ("faults", "world", "memory.py", "executions.py", "ground.py", "hidden.py")),
+)
+"""Folders and files of palmette whose text decides what comes of a run; tasks are in the digest of their ground."""
 
 
 class Recalled(NamedTuple):
@@ -64,10 +67,9 @@ def digest(value: Any) -> str:
 
 def code_digest() -> str:
     """Digest of the code that actors consist of."""
-    root = Path(palmette.__file__).parent
-    return files_digest(
-        path for part in _CODE for path in (root / part).rglob("*") if path.suffix in (".py", ".yaml", ".md", ".sql")
-    )
+    places = [Path(palmette.__file__).parent / part for part in _CODE]
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*"))]
+    return files_digest(file for file in files if file.suffix in (".py", ".yaml", ".md"))
 
 
 def files_digest(paths: Iterable[Path]) -> str:

@@ -148,6 +148,15 @@ def within(records: Sequence[Record], steps: int) -> float:
     return sum(record.success and record.steps <= steps for record in records) / max(1, len(records))
 
 
+def alone(rates: Sequence[float], attempts: int, actors: int) -> float:
+    """How often all actors of a task succeed without anybody's help, when each attempt fails with the task's rate.
+
+    >>> alone([0.5], attempts=1, actors=2)
+    0.25
+    """
+    return statistics.fmean((1 - rate**attempts) ** actors for rate in rates) if rates else math.nan
+
+
 class Stopped(NamedTuple):
     """Why runs did not succeed."""
 

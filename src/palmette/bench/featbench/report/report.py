@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from palmette.bench.featbench.faults import CATALOGUE
 from palmette.bench.featbench.faults.rates import PASS, published
-from palmette.bench.featbench.metrics import ORDER, Figure, Summary, by_actor, reasons, summary, wilson, within
+from palmette.bench.featbench.metrics import (
+    ORDER,
+    Figure,
+    Summary,
+    alone,
+    by_actor,
+    reasons,
+    summary,
+    wilson,
+    within,
+)
 from palmette.bench.featbench.records import Condition, Record
 from palmette.bench.featbench.report import plots
 from palmette.bench.featbench.report.blocks import Block, Heading, Plot, Table, Text, write
@@ -58,7 +68,7 @@ def blocks_of(material: Material) -> list[Block]:
         Text(f"Made by `{material.command}`. {material.about}"),
     ]
     if material.of():
-        found += [*_planners(material), *_tasks(material), *_actors(material)]
+        found += [*_planners(material), *_conditions(material), *_tasks(material), *_actors(material)]
     found += [*_sensitivity(material), *_without_faults(material), *_catalogue(material)]
     return found
 
@@ -90,6 +100,31 @@ def _planners(material: Material) -> list[Block]:
             ("planner", "runs", "how"),
             [(planner, str(one.runs), one.reason) for planner in summaries for one in reasons(material.of(planner))],
         ),
+    ]
+
+
+def _conditions(material: Material) -> list[Block]:
+    """What is the same for all planners, and what the published figures say by themselves."""
+    rates = [line.rate for task in material.tasks if (line := published(material.names[task]))]
+    by_hand = alone(rates, material.base.attempts, len(ORDER))
+    arithmetic = (
+        f"By arithmetic: were all faults loud, a fixed order would succeed in {by_hand:.3f} of the runs of these tasks "
+        f"at the published rates (each of {len(ORDER)} actors has {material.base.attempts} attempts, each of which "
+        "fails with the task's rate). The paper measured 0.600 on its ten tasks."
+    )
+    return [
+        Heading("What is equal, and what differs", 3),
+        Text(
+            "The actors, their criteria, attempts, limits and mistakes are the same for every planner, and a person is "
+            "never there. Mistakes follow from the seeds of study, task, run, actor and draw alone, so every planner "
+            "meets the same. A mistake stays until the actor is told of a violation that it is to blame for: one of its "
+            "own attempts, or evidence with which a planner comes back. The sequential order ends with the first actor "
+            "that gives up. The random walk follows the edges, starts anew only where no edge leads on, delivers as "
+            "soon as everything is fresh, and gives no instructions; so it may try an actor again as often as its limit "
+            "of steps allows, but sends nothing back. The published deviations are those of single runs "
+            "(the root of p(1 - p)), and the published steps are ninths: nine runs a task."
+        ),
+        *([Text(arithmetic)] if rates else []),
     ]
 
 
