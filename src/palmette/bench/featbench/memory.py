@@ -25,7 +25,8 @@ from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Viola
 
 _CODE = (
     *("engine", "planners", "sandbox", "llm", "delivery", "features", "bench/bugs"),
-    *(f"bench/featbench/{part}" for part in ("faults", "world", "memory.py", "executions.py", "ground.py", "hidden.py")),
+    *(f"bench/featbench/{part}" for part in ("faults", "world")),
+    *(f"bench/featbench/{part}.py" for part in ("memory", "executions", "ground", "hidden")),
 )
 """Folders and files of palmette whose text decides what comes of a run; tasks are in the digest of their ground."""
 

@@ -117,11 +117,11 @@ def _conditions(material: Material) -> list[Block]:
         Text(
             "The actors, their criteria, attempts, limits and mistakes are the same for every planner, and a person is "
             "never there. Mistakes follow from the seeds of study, task, run, actor and draw alone, so every planner "
-            "meets the same. A mistake stays until the actor is told of a violation that it is to blame for: one of its "
-            "own attempts, or evidence with which a planner comes back. The sequential order ends with the first actor "
-            "that gives up. The random walk follows the edges, starts anew only where no edge leads on, delivers as "
-            "soon as everything is fresh, and gives no instructions; so it may try an actor again as often as its limit "
-            "of steps allows, but sends nothing back. The published deviations are those of single runs "
+            "meets the same. A mistake stays until the actor is told of a violation that it is to blame for: one of "
+            "its own attempts, or evidence with which a planner comes back. The sequential order ends with the first "
+            "actor that gives up. The random walk follows the edges, starts anew only where no edge leads on, delivers "
+            "as soon as everything is fresh, and gives no instructions; so it may try an actor again as often as its "
+            "limit of steps allows, but sends nothing back. The published deviations are those of single runs "
             "(the root of p(1 - p)), and the published steps are ninths: nine runs a task."
         ),
         *([Text(arithmetic)] if rates else []),
