@@ -76,6 +76,11 @@ class WarmSpark:
         self.stop()
 
     @property
+    def sandbox(self) -> Sandbox:
+        """Where the server runs: programs of the same one reach it, and it sees what lies in its folder."""
+        return self._sandbox
+
+    @property
     def remote(self) -> str:
         """The URL for clients; starts the server when it does not run. MachineError when it cannot."""
         if self.is_external:

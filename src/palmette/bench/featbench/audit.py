@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden
+from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden, seen_folder
 from palmette.bench.featbench.operations import count
 from palmette.bench.featbench.suite import WORLD, Task, make_repository, task, tasks
 from palmette.errors import InputError
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
-from palmette.sandbox import Limits, Sandbox, WarmSpark, python_command
+from palmette.sandbox import Limits, WarmSpark, python_command
 
 SEEDS = (1, 2, 3)
 
@@ -47,16 +46,17 @@ def static(task: Task) -> Iterator[str]:
 def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> Iterator[str]:
     """What is wrong when the gold is run: its frames beside the SQL's, its tests, its style."""
     gold = task.gold()
-    with tempfile.TemporaryDirectory(prefix="palmette-audit-") as name:
+    with seen_folder(spark) as folder:
         for seed in seeds:
-            hidden = Hidden(task, Path(name) / str(seed), rows, seed)
+            hidden = Hidden(task, folder / str(seed), rows, seed)
             yield from (f"seed {seed}: {one}" for one in hidden.differences(gold, spark))
-        root = Path(name) / "team"
+        root = folder / "team"
         make_repository(root)
         for path, text in gold.items():
             (root / path).write_text(text, encoding="utf-8")
         yield from _tested(task, spark, root)
-        linted = Sandbox().run(python_command("-m", "ruff", "check", "."), cwd=root, env={}, limits=Limits(seconds=60))
+        ruff = python_command("-m", "ruff", "check", "--no-cache", ".")
+        linted = spark.sandbox.run(ruff, cwd=root, env={}, limits=Limits(seconds=60))
         if not linted.ok:
             yield f"its style: {linted.stdout[-800:]}{linted.stderr[-400:]}"
 
@@ -64,7 +64,7 @@ def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> It
 def _tested(task: Task, spark: WarmSpark, root: Path) -> Iterator[str]:
     script, tests = (root / f"{place}{task.name}.py" for place in ("recsys_features/views/", "tests/views/test_"))
     text = {"gold": script.read_text(encoding="utf-8")}
-    harness = ConnectHarness(Sandbox(), spark, variant_seconds=60)
+    harness = ConnectHarness(spark.sandbox, spark, variant_seconds=60)
     result = harness.run_tests(tests, text, script, root=root, python_path=[root], stop_at_first=False)["gold"]
     if not result.ok:
         yield f"its tests: {result.error or dict(result.failed)}"

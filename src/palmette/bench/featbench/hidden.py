@@ -10,7 +10,8 @@ import math
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +29,7 @@ from palmette.features.repository import Checkout
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.sandbox import Sandbox, WarmSpark
+from palmette.sandbox import WarmSpark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,13 +56,21 @@ def differences(
 
     Code that would reach outside is not run, and says so.
     """
-    with tempfile.TemporaryDirectory(prefix="palmette-hidden-") as name:
-        return Hidden(task, Path(name), rows, seed).differences(files, spark)
+    with seen_folder(spark) as folder:
+        return Hidden(task, folder, rows, seed).differences(files, spark)
+
+
+@contextmanager
+def seen_folder(spark: WarmSpark) -> Iterator[Path]:
+    """A folder for tables and output that the server sees; it is gone afterwards."""
+    _ = spark.remote  # its own folder is there as long as it runs
+    with tempfile.TemporaryDirectory(prefix="hidden-", dir=spark.sandbox.folder) as name:
+        yield Path(name)
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """A task with hidden tables in a folder."""
+    """A task with hidden tables in a folder that the server sees."""
 
     task: Task
     folder: Path
@@ -81,7 +90,7 @@ class Hidden:
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
-        harness, instants = ConnectHarness(Sandbox(), spark), cutoffs(view, run.interval)
+        harness, instants = ConnectHarness(spark.sandbox, spark), cutoffs(view, run.interval)
         settings = next((path for path in files if path.startswith("settings/")), "")
         for instant in instants:
             argv = arguments("--settings", settings, "--cutoff", instant)

@@ -21,7 +21,9 @@ def test_what_was_known_counts_for_its_category(spark: SparkSession) -> None:
         (8, "9.00", CUTOFF - DAY, CUTOFF - DAY),
     ]
     inputs = {
-        "offers": spark.createDataFrame([(7, "dining"), (8, None)], "offer_id int, category string"),
+        "offers": spark.createDataFrame(
+            [(7, "dining"), (8, None)], "offer_id int, category string"
+        ),
         "redemptions": spark.createDataFrame(
             rows, "offer_id int, amount string, redeemed_at timestamp, loaded_at timestamp"
         ),
