@@ -76,6 +76,7 @@ def flat(understood: Understanding) -> dict[str, Any]:
         "preferences": [one.name for one in made.knowledge.preferences],
         "expertise": made.user.expertise,
         "question": understood.question.about if understood.question else None,
+        "blind": understood.question.blind if understood.question else False,
         "declined": understood.refusal.code if understood.refusal else None,
     }
 
@@ -113,9 +114,8 @@ def _split(split: SplitWish | None) -> str | None:
         " ".join(f"{part} {share:g}" for part in ("train", "valid", "test") if (share := split.fractions.get(part))),
     ]
     folds = "" if split.folds is None else f"{split.folds} folds" if split.folds else "cross-validation"
-    return " ".join(
-        filter(None, [*parts, folds, f"by {split.by}" if split.by else "", "undivided" if split.undivided else ""])
-    )
+    by = [f"by {split.by}" if split.by else "", f"from {split.test_from}" if split.test_from else ""]
+    return " ".join(filter(None, [*parts, folds, *by, "undivided" if split.undivided else ""]))
 
 
 def _sequence(one: Sequence | None) -> str | None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from request_cases import differences, flat, load, read, tables
+from request_cases import differences, flat, hint, load, read, tables
 
 from palmette.automl.requirements import ColumnHint, read_request
 from palmette.automl.requirements.quantities import amounts
@@ -33,6 +33,20 @@ def title(value: Any) -> str:
 @pytest.mark.parametrize(("source", "case"), ALL, ids=title)
 def test_a_request_is_read_as_a_person_reads_it(source: str, case: Mapping[str, Any]) -> None:
     assert not differences(case)
+
+
+STYLES: dict[str, Any] = load("styles")
+STYLE_FIELDS = (
+    "task", "column", "metric", "constraints", "algorithms", "excluded", "split", "n_clusters", "question", "blind",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STYLES["cases"], ids=title)
+def test_a_request_in_any_style_is_read_whole_or_asked_about(case: Mapping[str, Any]) -> None:
+    columns = {name: hint(words) for name, words in STYLES["tables"][case["columns"]].items()}
+    got = flat(read_request(case["text"], columns))
+    fields = ("declined",) if got["declined"] else STYLE_FIELDS
+    assert {name: got[name] for name in fields if got[name]} == case["expect"]
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def _of_error(text: Text, amount: Amount, task: Task | None) -> Found | None:
         found = _with_sign(text, amount, "score", metric, scaled(amount, metric))
         return found._replace(note=f"The error is taken for the {metric}.")
     wrong = scaled(amount, "accuracy") if task == "classification" else None
-    if wrong is None:
+    if wrong is None or not 0 < wrong < 1:
         return None
     found = _with_sign(text, amount, "score", "accuracy", round(1 - wrong, 12))
     right = found.constraint.model_copy(update={"comparison": ">" if amount.comparison in ("<", ">") else ">="})

@@ -120,6 +120,8 @@ def _with_task(goal: Goal, columns: Columns, answers: Mapping[str, str]) -> Goal
         said = said if series else said._replace(task="regression", strength="weak")
         if series:
             return goal._replace(task="forecasting")
+    if said.coming and "regression" in fit.tasks and _is_series(columns):
+        return goal._replace(task="forecasting")
     if said.task in fit.tasks and (said.strength != "none"):
         return goal._replace(task=said.task, assumptions=(*goal.assumptions, *_noted(goal, said, fit.tasks, fit.why)))
     disputed = said.strength == "explicit" or len(fit.tasks) > 1

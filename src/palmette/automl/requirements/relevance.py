@@ -19,7 +19,8 @@ _MODELLING = re.compile(
     r"estimat\w+|detect\w*|recogni[sz]\w*|machine learning|deep learning|neural|automl|"
     r"train(?:ed|ing)?|models?|identification|sentiment analysis|anomal\w+|segment\w*|"
     r"target (?:column|variable)|scoring|determin\w+|diagnos\w+|group\b.{3,60}\binto|"
-    r"group (?:these|the|my|our|all|similar) \w+|(?:kinds|types|sorts|groups) of \w+ (?:are there|exist|do)|are alike|"
+    r"group (?:these|the|my|our|all|similar) \w+|"
+    r"^group \w+ (?:that|which|who|by|with)\b|(?:kinds|types|sorts|groups) of \w+ (?:are there|exist|do)|are alike|"
     r"rank\b)",
     re.I,
 )
@@ -122,7 +123,7 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
 def is_foreign(text: Text) -> bool:
     """Whether a request is in another language than English, as far as its letters and small words tell."""
     letters = [char for char in text.written if char.isalpha()]
-    if 2 * sum(ord(char) > 0x24F for char in letters) > len(letters):
+    if 4 * sum(ord(char) > 0x24F for char in letters) > len(letters):
         return True
     words = re.findall(r"[^\W\d_]+", text.written.casefold())
     known = vocabulary()

@@ -300,7 +300,7 @@ def _goals(text: Text) -> set[str]:
 
 def _without_sources(plain: str) -> str:
     """A text without what is told as the source of a prediction."""
-    return re.sub(r"\b(?:from|based on|using|given|except|without|with)\b[^.;]*", " ", plain, flags=re.I)
+    return re.sub(r"\b(?:from|based on|in terms of|using|given|except|without|with)\b[^.;]*", " ", plain, flags=re.I)
 
 
 def _leaning(options: list[Match], one: Spoken, columns: Columns) -> list[Match]:

@@ -28,12 +28,13 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
         r"ing)? (?:of |our |"
         r"the |my |all |these |into |users|customers|shoppers)|\bcustomer segment|"
         r"\b(?:group|divide|partition|sort|put|organi[sz]e|split)(?:s|"
-        r"ing)? (?:(?!train)[\w']+ ){1,6}?into (?:(?!train|parts|"
+        r"ing)? (?:(?!train)[\w']+ ){1,6}?in(?:to)? (?:(?!train|parts|"
         r"sets)[\w-]+ ){0,3}(?:groups?|"
         r"segments?|clusters?|topics?|types?|bins|buckets|families)|"
         r"\b(?:find|discover|identify) (?:\w+ ){0,3}(?:groups?|segments?|structure|"
         r"topics)\b|"
         r"\b(?:similar|natural|homogen\w+) (?:groups?|customers|users|items)|"
+        r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group \w+ (?:that|which|who|by|with)\b|"
         r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group (?:these|the|my|our|all|similar) "
         r"(?!rows|records|folds|columns|data\b)\w+|"
         r"\b(?:what|which) (?:kinds|types|sorts|groups|segments) of \w+ (?:are there|do (?:we|i) have|exist)|"
@@ -59,6 +60,7 @@ _COMING = (
     r"(?:hour|day|week|month|quarter|year|season|summer|winter)s?\b|\btomorrow"
 )
 """Words for a time that no row is of yet."""
+_COMES = re.compile(rf"{_COMING}|\b(?:next|coming|following) \d+ (?:hour|day|week|month|quarter|year)s?\b", re.I)
 _SERIAL = re.compile(rf"time[- ]?series|\bahead\b|next \d+|past \d+|horizon|future|{_COMING}", re.I)
 _CLASSES = re.compile(
     r"\b(?:whether|yes/no|yes or no|spam|fraud\w*|probabilit(?:y|ies)|likelihood|"
@@ -107,10 +109,16 @@ class Said(NamedTuple):
     end: int = 0
     serial: bool = False
     """Of a forecast: whether the words speak of a series rather than of the future at large."""
+    coming: bool = False
+    """Whether the words speak of a time to come, which may mean one that no row is of yet."""
 
 
 def said_task(text: Text, metrics: Sequence[Mention], algorithms: Sequence[Mention]) -> Said:
     """The task that the words name or imply; names of algorithms (logistic regression) and metrics aside."""
+    return _said_task(text, metrics, algorithms)._replace(coming=_COMES.search(text.plain) is not None)
+
+
+def _said_task(text: Text, metrics: Sequence[Mention], algorithms: Sequence[Mention]) -> Said:
     plain = text.plain
     for mention in (*metrics, *algorithms):
         plain = plain[: mention.start] + " " * (mention.end - mention.start) + plain[mention.end :]

@@ -103,7 +103,7 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"(?<=\bwithin )a\s+(?=second\b)|(?<=\bmost )a\s+(?=second\b)",
         "1 ",
     ),
-    (r"\b(\d+)\s+(?:out of|(?:of|in) every)\s+(\d+)\b(?=\s+[a-z])", _share),
+    (r"\b(\d+)\s+(?:(?!and\b)[a-z]+\s+)?(?:out of|(?:of|in) every)\s+(\d+)\b", _share),
     (r"\s*(?:%|\bper\s?cent\b|\bpercent\b|\bpct\b)", " percent"),
     (r"\s*\bpercentage points?\b", " percent"),
     (

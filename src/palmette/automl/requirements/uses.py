@@ -16,7 +16,8 @@ _BARRED = re.compile(
     r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
     r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
     r"other than|"
-    r"but not|(?:everything|all|anything) (?:but|except))\b",
+    r"but not|(?:everything|all|anything)(?: \w+)? (?:but|except)|"
+    r"use not)\b",
     re.I,
 )
 _TELLS = re.compile(
@@ -36,11 +37,11 @@ _LIKELY = 0.5
 _LIST = (
     r"(?P<list>[\w $#%()/'\"&-]+?(?:,\s*[\w $#%()/'\"&-]+?)*?)"
     r"(?=\s*(?:[.;:?!]|$)|,?\s+(?:to|for|into|in order|as|when|please|and (?:then|predict|nothing|tell|give)|"
-    r"with (?:an?|at)|but|only|alone)\b|,\s*\w*\s*\d)"
+    r"with (?:an?|at)|but|only|alone)\b|,\s*\w*\s*=?\s*\d)"
 )
 _FROM = (
-    r"(?:use|using|based on|from|on|given|with|by|along|consider(?:ing)?|look(?:ing)? at|columns?|features?|variables?|"
-    r"the)\s+"
+    r"(?:use|using|based on|in terms of|from|on|given|with|by|along|consider(?:ing)?|look(?:ing)? at|"
+    r"columns?|features?|variables?|the)\s+"
 )
 _ALONE = (
     r"\b(?:only|just|solely|exclusively|nothing but|nothing other than|restricted to|limited to)\s+"
@@ -61,7 +62,7 @@ def excluded(text: Text, columns: Columns) -> tuple[Excluded, ...]:
         sentence = text.sentence(match.start())
         rest = text.plain[match.end() : sentence.end]
         stop = re.search(
-            r"[;:]|\b(?:but|because|since|as they|they|it|and (?:use|predict|train|is|"
+            r"[;:]|\b(?:for|but|because|since|as they|they|it|and (?:use|predict|train|is|"
             r"the model|"
             r"then)|which|that)\b",
             rest,
