@@ -26,6 +26,7 @@ from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
 from palmette.automl.actors.error_analyser.offline import PREPARATION, AnalysisInput, by_trace
 from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
+from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import Assembly
 from palmette.automl.reach import OWN, Reach, objections
@@ -118,6 +119,8 @@ def test_every_text_is_shown_in_quotations_only(small: SmallModel) -> None:
     file = next(one for one in failed.files if one.path == PREPARATION)
     debugging = DebuggerInput(failure=analysis.failure, analysis=by_trace(analysis), contract="{}", file=file)
     asked = {cls: small.input(cls) for cls in (GuidelineWriter, PreprocessingCoder, ModelingCoder)}
+    known = {name: getattr(asked[PreprocessingCoder], name) for name in ("blueprint", "dataset", "profile")}
+    asked[PipelineCoder] = PipelineCoder.Input(tracks=("traditional",), **known)
     shown: set[str] = set()
     for cls, input in {**asked, ErrorAnalyser: analysis, Debugger: debugging}.items():
         system, user = small.make(cls, models(Canned([]))).render(input, small.context()).messages
