@@ -32,6 +32,7 @@ from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.plan_writer.offline import substance
 from palmette.automl.artefacts import Choice, Plans, Settings
 from palmette.automl.modalities import clustering
+from palmette.automl.planning.facts import folds_of
 from palmette.automl.profile.artefacts import Leak, Settled
 from palmette.automl.requirements import AlgorithmWish, ModelPart
 from palmette.engine import TERMINATE, PastAttempt, Setup, Violation, build_actors, load_topology, run_topology
@@ -208,3 +209,18 @@ def test_a_run_sends_plans_back_once_and_then_carries_on(
     assert result.status == "finished", result.reason
     choice = result.artefact("choice", Choice)
     assert choice.proposal.data.plan.revision == revision and len(choice.rejected) == 1
+
+
+@pytest.mark.parametrize(("rows", "times", "folds"), [(2_900, 1, 8), (2_900, 40, 5), (25_000, 1, 5), (25_000, 40, 3)])
+def test_folds_are_planned_as_the_blueprint_will_have_them(deals: Given, rows: int, times: int, folds: int) -> None:
+    profile = deals.profile
+    assert profile.target is not None
+    classes = tuple(one.model_copy(update={"count": 100}) for one in profile.target.classes)
+    wider = profile.model_copy(
+        update={
+            "columns": profile.columns * times,
+            "holdout": profile.holdout.model_copy(update={"training_rows": rows}),
+            "target": profile.target.model_copy(update={"classes": classes}),
+        }
+    )
+    assert folds_of(wider, deals.requirements) == folds

@@ -19,7 +19,7 @@ from palmette.automl.modalities.tabular import writer
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
-from palmette.automl.modalities.tabular.draft import Goal, class_names, draft, folds_for
+from palmette.automl.modalities.tabular.draft import KINDS, Goal, class_names, draft, folds_for
 from palmette.automl.modalities.tabular.tracks import TRACKS, available
 from palmette.automl.modalities.words import words
 from palmette.automl.profile import Profile
@@ -82,8 +82,12 @@ print(len(features))
 
     @staticmethod
     def usual_folds(profile: Profile) -> int:
-        classes = profile.target.classes if profile.target is not None else ()
-        return folds_for(profile.holdout.training_rows, classes[-1].count if classes else None).count
+        target, rows = profile.target, profile.holdout.training_rows
+        rarest = target.classes[-1].count if target is not None and target.classes else None
+        outputs = target.class_count if target is not None and target.class_count > 2 else 1
+        gone = {*profile.dropped, profile.aim.target}
+        used = [column for column in profile.columns if column.kind in KINDS and column.name not in gone]
+        return folds_for(rows, rarest, rows * len(used) * outputs).count
 
     @property
     def positive(self) -> str | None:
