@@ -97,15 +97,14 @@ class Hidden:
             result = harness.run_main(root / script, argv, root=root, python_path=[root], cwd=root)
             if not result.ok:
                 return (f"failed for {instant}: {result.error or result.execution.note}",)
-        return self.compared(view, root / "lake" / self.task.name, instants)
+        return self._of_output(view, root / "lake" / self.task.name, instants)
 
-    def compared(self, view: View, output: Path, instants: tuple[datetime | None, ...]) -> tuple[str, ...]:
+    def _of_output(self, view: View, output: Path, instants: tuple[datetime | None, ...]) -> tuple[str, ...]:
         """What was written for all cut-offs, beside what the SQL gives."""
         wanted = self.expected(instants if view.partition else instants[-1:])
         if not list(output.rglob("*.parquet")):
             return ("nothing was written",)
-        found = _read(output, wanted, view.partition)
-        return _kinds(wanted, found) or _rows(wanted, found, [*view.grain, "as_of"])
+        return compared(wanted, _read(output, wanted, view.partition), [*view.grain, "as_of"])
 
     def expected(self, instants: tuple[datetime | None, ...]) -> pa.Table:
         """The right output for the cut-offs together."""
@@ -139,6 +138,11 @@ def _read(output: Path, wanted: pa.Table, partition: str | None) -> pa.Table:
     of_folders = pa.schema([wanted.schema.field(partition)]) if partition else None
     partitioning = ds.partitioning(of_folders, flavor="hive") if of_folders else None
     return ds.dataset(output, format="parquet", partitioning=partitioning, exclude_invalid_files=True).to_table()
+
+
+def compared(wanted: pa.Table, found: pa.Table, keys: list[str]) -> tuple[str, ...]:
+    """The first differences: of columns, else of rows, which are paired by their keys."""
+    return _kinds(wanted, found) or _rows(wanted, found, keys)
 
 
 def _kinds(wanted: pa.Table, found: pa.Table) -> tuple[str, ...]:

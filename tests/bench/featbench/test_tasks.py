@@ -1,0 +1,138 @@
+"""The tasks are what the published tables say; their files say the same in expressions and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from palmette.bench.featbench.audit import audit, static
+from palmette.bench.featbench.hidden import compared, delivered, differences
+from palmette.bench.featbench.operations import count
+from palmette.bench.featbench.suite import WORLD, Operations, Task, prepare, task, tasks
+from palmette.delivery.git import Git
+from palmette.documents import read_document
+from palmette.errors import UserError
+from palmette.features.samples import read_sample, sample_of
+from palmette.features.spec.dfr import Registry
+from palmette.sandbox import WarmSpark
+
+PUBLISHED = {
+    # Filter, compute, replace, aggregate, convert, categorize, extract.
+    "tp_ofr_ftrs": (5, 9, 2, 2, 3, 2, 2),
+    "usr_ofr_intr_ftrs_agg": (2, 5, 0, 2, 1, 1, 1),
+    "usr_ofr_intr_ftrs": (3, 8, 1, 1, 4, 1, 1),
+    "usr_ofr_rdm_agg_ftrs": (1, 5, 0, 2, 4, 0, 1),
+    "usr_ofr_rdm_ftrs": (0, 3, 0, 1, 3, 0, 0),
+    "card_txn": (3, 10, 0, 3, 0, 7, 0),
+    "dda_txn": (1, 7, 0, 3, 2, 3, 0),
+    "ofr_intr_mrch_fasttext_emb_ftrs_agg": (3, 6, 0, 3, 1, 0, 0),
+    "usr_card_txn_fasttext_ftrs_agg": (0, 5, 0, 3, 0, 0, 1),
+    "usr_dda_txn_fasttext_ftrs_agg": (2, 5, 0, 3, 0, 0, 1),
+}
+"""Table 5 of the paper, under its names there."""
+NUMBERS = {"usr_ofr_catg_intr": 2, "card_txn_features": 6, "dda_txn_features": 7}
+"""Of table 3, where the names differ."""
+PAPER = [one for one in tasks() if one.description.origin == "paper"]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_gold_has_the_published_operations(name: str) -> None:
+    one = task(name)
+    counted = count(one.gold()[f"recsys_features/views/{one.name}.py"])
+    assert counted == Operations(**dict(zip(Operations.model_fields, PUBLISHED[name], strict=True)))
+
+
+def test_the_published_names_are_known() -> None:
+    assert sorted(one.description.number for one in PAPER) == [*range(1, 11)]
+    assert {task(name).name for name in PUBLISHED} == {one.name for one in PAPER}
+    assert {name: task(name).description.number for name in NUMBERS} == NUMBERS
+    with pytest.raises(UserError, match="Did you mean 'card_txn'"):
+        task("card_tx")
+
+
+@pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
+def test_words_and_expressions_mean_the_same(one: Task) -> None:
+    assert list(static(one)) == []
+    assert one.spec(words=True).read_text(encoding="utf-8").count(" words: ") >= 5
+
+
+@pytest.mark.parametrize(("script", "kind", "number"), [
+    ("d.filter('a').where(F.col('b') > 1)", "filter", 2),
+    ("d.select(F.filter('xs', f))", "filter", 0),
+    ("d.withColumn('a', x).withColumns({'b': x, 'c': y})", "compute", 3),
+    ("d.select('d', F.sum(x).alias('e'), F.col('f').alias('g'))", "compute", 1),
+    ("d.replace({'a': 'b'}).na.fill(0).fillna(1).select(F.regexp_replace('a', 'b', 'c'))", "replace", 4),
+    ("at = at.replace(tzinfo=UTC)", "replace", 0),
+    ("d.groupBy('a').agg(F.sum('b'), F.avg('c')).groupBy().count()", "aggregate", 2),
+    ("d.select(F.col('a').cast('int'), F.to_date('b'), F.col('c').try_cast('date'))", "convert", 3),
+    ("F.when(a, 1).when(b, 2).otherwise(3)", "categorize", 2),
+    ("F.split('a', '/')[0] + F.split_part('a', x, y) + F.hour('t')", "extract", 3),
+    ("from pyspark.sql.functions import to_date as day, when\nday('a'), when(b, 1)", "convert", 1),
+])  # fmt: skip
+def test_operations(script: str, kind: str, number: int) -> None:
+    counted = count(f"from pyspark.sql import functions as F\n{script}")
+    assert getattr(counted, kind) == number
+
+
+def test_tables_are_those_of_the_registry(tmp_path: Path) -> None:
+    one = task("usr_tier_rdm_ftrs")
+    prepare(one, tmp_path, rows=300, seed=3)
+    for table in read_document(WORLD / "registry.yaml", Registry).tables:
+        sample = sample_of(table, tmp_path)
+        assert sample is not None, table.name
+        frame = read_sample(sample)
+        for column in table.columns:
+            found = [row[column.name] for row in frame.rows]
+            assert column.nullable or None not in found, column.name
+            assert not column.values or {*found} <= {*column.values, None}, column.name
+    names = [file.name for file in tmp_path.rglob("*") if file.is_file()]
+    assert not {"expected.sql", f"{one.name}.py", f"{one.name}.yml"} & {*names}, "the gold stays away"
+
+
+def test_the_same_seed_gives_the_same_task(tmp_path: Path) -> None:
+    runs = [prepare(task("dda_txn"), tmp_path / name, 200, seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))]
+    a, b, c = (pq.read_table(run.parent / "tables" / "account_transactions.parquet") for run in runs)
+    assert a.equals(b) and not a.equals(c)
+    first, second, _ = ((run.parent / "repository/.git/refs/heads/main").read_text(encoding="utf-8") for run in runs)
+    assert first == second
+
+
+def test_the_gold_is_right_and_a_late_row_too_many_is_seen(warm_spark: WarmSpark) -> None:
+    one = task("usr_ofr_rdm_ftrs")
+    assert audit(one, warm_spark, seeds=(1,), rows=800) == ()
+    wrong = {path: text.replace('"loaded_at", days=90', "days=90") for path, text in one.gold().items()}
+    found = differences(one, wrong, warm_spark, rows=800)
+    assert found and "redemptions_90d" in " ".join(found)
+
+
+def test_code_that_reaches_outside_is_not_run(warm_spark: WarmSpark) -> None:
+    one = task("usr_ofr_rdm_ftrs")
+    wrong = {path: text.replace("import argparse\n", "import argparse\nimport subprocess\n")
+             for path, text in one.gold().items()}  # fmt: skip
+    assert "subprocess" in " ".join(differences(one, wrong, warm_spark, rows=100))
+
+
+def test_what_a_branch_delivers(tmp_path: Path) -> None:
+    one = task("card_txn")
+    prepare(one, tmp_path, rows=100)
+    git = Git(tmp_path / "repository")
+    git("switch", "-q", "-c", f"features/{one.name}")
+    for path, text in one.gold().items():
+        (tmp_path / "repository" / path).write_text(text, encoding="utf-8")
+    git("add", "--all")
+    git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "View")
+    assert delivered(tmp_path / "repository", one) == one.gold()
+
+
+def test_differences_are_told() -> None:
+    wanted = pa.table({"id": [1, 2, 3], "share": [0.5, 0.1 + 0.2, None], "vector": [[1.0], None, [2.0]]})
+    same = wanted.set_column(1, "share", pa.array([0.5, 0.3, None]))
+    assert compared(wanted, same, ["id"]) == ()
+    other = same.set_column(2, "vector", pa.array([[1.0], [0.0], [2.1]])).slice(0, 2)
+    told = compared(wanted, other, ["id"])
+    assert [one.split(":")[0] for one in told] == ["id=2 · vector", "id=3"]
+    told = compared(wanted, same.drop_columns(["share"]), ["id"])
+    assert told == ("share: double is expected, no column was given",)
