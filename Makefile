@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint bench-automl bench-checks bench-dirty bench-engine bench-features bench-planners doctor clean
+.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-planners doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -36,6 +36,9 @@ bench-engine: .venv/.dev ## Overhead of the engine per step
 bench-features: .venv/.dev ## A whole feature view on warm Spark, in seconds
 	@$(BIN)/python examples/offers/prepare.py
 	@$(BIN)/python -m palmette.bench.features build/offers/runs/user_offer_redemptions.yaml
+
+bench-audit: .venv/.dev ## FeatBench's own answers, held to their second definition
+	@$(BIN)/python -m palmette.bench.featbench.audit
 
 bench-planners: .venv/.dev ## Planner-guided, sequential and random runs under the same mistakes; QUICK=1 for two tasks
 	@$(BIN)/palmette bench features $(if $(QUICK),--quick,--sensitivity) --out build/featbench

@@ -59,6 +59,16 @@ def test_words_and_expressions_mean_the_same(one: Task) -> None:
     assert one.spec(words=True).read_text(encoding="utf-8").count(" words: ") >= 5
 
 
+@pytest.mark.parametrize("one", [*PAPER, task("usr_tier_rdm_ftrs")], ids=lambda one: one.name)
+def test_the_reference_page_has_the_task(one: Task) -> None:
+    about = one.description
+    place = f"../../src/palmette/bench/featbench/tasks/{one.name}/card.md"
+    counts = [str(number) for number in about.operations.model_dump().values()]
+    cells = [str(about.number), f"[{one.name}]({place})", ", ".join(about.aliases), about.difficulty, *counts, about.tries]
+    page = Path(__file__).parents[3] / "docs/reference/featbench.md"
+    assert f"| {' | '.join(cells)} |" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("script", "kind", "number"), [
     ("d.filter('a').where(F.col('b') > 1)", "filter", 2),
     ("d.select(F.filter('xs', f))", "filter", 0),

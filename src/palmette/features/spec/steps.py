@@ -288,7 +288,9 @@ class StepWalk:
             self.report(
                 "illegal-type",
                 f"Column {extract.of!r} is {kind}, not a date or time.",
-                "Convert it first.",
+                f"Compute a time from it first, e.g. timestamp_millis({extract.of})."
+                if kind.is_integer
+                else "Convert it first.",
                 f"{path}.of",
                 extract.of,
             )
