@@ -23,7 +23,7 @@ from palmette.automl.modalities import modality_of
 from palmette.automl.modalities.clustering import Blueprint, write_project
 from palmette.automl.modalities.clustering.draft import draft
 from palmette.automl.modalities.clustering.judge import agreement, degenerate, silhouettes
-from palmette.automl.modalities.clustering.matrix import FAR, Matrix
+from palmette.automl.modalities.clustering.matrix import FAR, NAMED, Matrix
 from palmette.automl.modalities.tabular import Source
 from palmette.automl.project import Project
 from palmette.automl.selection import Selection, select
@@ -122,6 +122,9 @@ def test_a_blueprint_has_what_distances_can_be_told_of(loaded: Loaded) -> None:
     assert [one.name for one in blueprint.columns] == ["spent in $", "Age", "city", "member", "since"]
     assert [one.name for one in blueprint.dropped] == ["remark"]
     assert blueprint.tried == tuple(range(2, 11)) and drawn(loaded, 4).tried == (4,)
+    others = [one for one in loaded.dataset.columns if one.name != "tribe"]
+    for least, most, tried in ((3, 6, (3, 4, 5, 6)), (None, 4, (2, 3, 4)), (7, None, tuple(range(7, 15)))):
+        assert draft(others, loaded.table, least=least, most=most).tried == tried
     with pytest.raises(UserError, match="100 clusters are asked for, of 150 rows"):
         drawn(loaded, 100)
     one_row = loaded.table.iloc[[0] * 20]
@@ -240,7 +243,7 @@ def test_the_matrix_of_the_harness_draws_far_rows_in_and_fills_gaps(loaded: Load
     made = seen.of(odd)
     assert made.shape == (2, 3 + 3 + 2) and np.isfinite(made).all()
     assert made[0, 0] == FAR and made[1, 1] == 0.0
-    assert not made[1, 3:6].any() and made[0, 3:6].sum() == 1.0
+    assert not made[1, 3:6].any() and made[0, 3:6].sum() == NAMED
     np.testing.assert_array_equal(seen.of(rows)[:2, 2], made[:, 2])
 
 

@@ -75,13 +75,9 @@ _UNSURE = re.compile(
     r"samples|customers|values)|missing|threshold|random state|seed)\b",
     re.I,
 )
-
-
 _VAGUE = re.compile(r"done|ready|finish(?:ed)?|clustering|(?:you|i|we) have|fitting|search(?:ing)?", re.I)
 _VAGUE_AWAY = 60
 """How much farther a word counts that speaks of training only where nothing else does."""
-
-
 _AND = re.compile(r"\W*(?:and|as well as|or|/|&|\+)\W*(?:(?:an?|the|both|also)\W+)*", re.I)
 _COMMA = re.compile(r"\s*,\s*(?:(?:an?|the)\s+)?", re.I)
 _CLAUSE = re.compile(r"[,;:]|\band\b")

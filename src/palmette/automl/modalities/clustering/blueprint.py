@@ -28,6 +28,7 @@ class Blueprint(TableBlueprint):
     """By which candidates are compared; nothing of it is known to the project but that its search is guided alike."""
     clusters: int | None = Field(default=None, ge=2)
     """How many there are to be; None where that is to be found."""
+    least: int = Field(default=2, ge=2)
     most: int = Field(default=MOST_CLUSTERS, ge=2)
     """Clusters that are tried where it is to be found."""
     labels: str = ""
@@ -47,4 +48,4 @@ class Blueprint(TableBlueprint):
     @property
     def tried(self) -> tuple[int, ...]:
         """The numbers of clusters that are tried."""
-        return (self.clusters,) if self.clusters else tuple(range(2, self.most + 1))
+        return (self.clusters,) if self.clusters else tuple(range(self.least, self.most + 1))

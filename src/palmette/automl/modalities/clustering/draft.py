@@ -29,8 +29,12 @@ def draft(
     clusters: int | None = None,
     wanted: Iterable[Algorithm] = ALGORITHMS,
     seed: int = 0,
+    least: int | None = None,
+    most: int | None = None,
 ) -> Blueprint:
     """A blueprint for training rows whose columns are as described, and for so many clusters, or for any number.
+
+    Where `clusters` is None, any number from `least` to `most` will do.
 
     Raises:
         UserError: no column is left that rows could be near in, or there cannot be so many clusters.
@@ -43,8 +47,9 @@ def draft(
         message = f"No column is left to find clusters by: {reasons}."
         raise UserError(message, "Add columns of numbers or of a few names.", code="no-columns")
     different = len(rows[[column.name for column in kept]].drop_duplicates())
-    if not 2 <= (clusters or 2) <= min(different, len(rows) // 2):
-        asked = f"{clusters} clusters" if clusters else "Clusters"
+    possible, usual = min(different, len(rows) // 2), min(MOST_CLUSTERS, math.isqrt(len(rows)))
+    if not 2 <= (clusters or least or 2) <= possible:
+        asked = f"{clusters or least} clusters" if clusters or least else "Clusters"
         message = f"{asked} are asked for, of {len(rows)} rows to learn from, {different} of them different."
         raise UserError(message, "Ask for 2 or more, of 2 rows or more each.", code="clusters-impossible")
     return Blueprint(
@@ -53,7 +58,8 @@ def draft(
         columns=kept,
         dropped=(*dropped, *texts),
         clusters=clusters,
-        most=max(2, min(MOST_CLUSTERS, math.isqrt(len(rows)))),
+        least=least or 2,
+        most=min(most or max(2 * (least or 1), usual), possible),
         algorithms=tuple(wanted),
         threads=1 if len(rows) < FEW else 2,
         seed=seed,
@@ -69,7 +75,9 @@ def drafted(outline: Outline) -> Blueprint:
     wanted, named = outline.requirements, outline.goal.metric
     labels = labels_of(outline)
     columns = [column for column in outlined(outline) if column.name != labels]
-    drawn = draft(columns, outline.rows, wanted.problem.n_clusters, _algorithms(outline.algorithms), outline.seed)
+    problem, algorithms = wanted.problem, _algorithms(outline.algorithms)
+    bounds = {"least": problem.least_clusters, "most": problem.most_clusters}
+    drawn = draft(columns, outline.rows, problem.n_clusters, algorithms, outline.seed, **bounds)
     said = {
         "labels": labels,
         "agreement": named if named in AGREEMENTS else AGREEMENTS[0],

@@ -1,8 +1,10 @@
 """Rows as the harness sees them when it judges clusters: one matrix, whatever a project makes of the same rows.
 
 Numbers, and instants as days, are standardised by the training rows and drawn in to three deviations, so that a few
-far rows do not decide; what is missing is the mean. Of a yes or no, and of names, each of the most frequent
-has a column of 0 and 1. The mean square distance of two rows is then 2 in a number, and at most that in a name.
+far rows do not decide; what is missing is the mean. Each of the most frequent names, and of yes and no, has a column of
+0 and 0.5: two different names are half as far apart as two rows are in a number on average (Huang, *Extensions to the
+k-means algorithm*, 1998). More, and names would divide the rows on their own: all rows of a name lie on one point, so
+ever more clusters of ever fewer names would look better.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 FAR = 3.0
 """Standard deviations."""
+NAMED = 0.5
+"""Of a row that has a name, in the name's column."""
 NAMES = 30
 """The most frequent ones of a column."""
 
@@ -42,7 +46,7 @@ class Matrix:
         parts = [np.clip(np.nan_to_num(numbers), -FAR, FAR)]
         for name, known in self._names.items():
             texts = rows[name].astype(str).to_numpy()
-            parts.append((texts[:, None] == np.array(known, dtype=object)[None, :]).astype(float))
+            parts.append((texts[:, None] == np.array(known, dtype=object)[None, :]) * NAMED)
         return np.hstack(parts)
 
     def _values(self, rows: pd.DataFrame) -> Floats:

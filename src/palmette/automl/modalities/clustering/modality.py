@@ -120,7 +120,7 @@ print(len(features))
         """Those that divide the rows, into as many clusters as are asked for; none where only the dummy is left."""
         expected = Expected(self.folds(material), writer.OUTPUTS, probabilities=False)
         found = read_candidates(folder, expected)
-        judged = [(one, _wrong(one, self.blueprint.clusters)) for one in found.candidates]
+        judged = [(one, _wrong(one, self.blueprint.tried)) for one in found.candidates]
         good = tuple(one for one, wrong in judged if not wrong)
         refused = tuple(_refused(one, wrong) for one, wrong in judged if wrong)
         whole = good if any(one.name != self.BASELINES[0] for one in good) else ()
@@ -232,12 +232,13 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
     return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
 
 
-def _wrong(one: Candidate, asked: int | None) -> str:
+def _wrong(one: Candidate, asked: Sequence[int]) -> str:
     clusters = one.outputs[:, 0]
     if (one.outputs != np.floor(one.outputs)).any() or (one.outputs < 0).any():
         return "has clusters that are no whole numbers from 0 on"
-    if asked and len(np.unique(clusters)) != asked:
-        return f"has {len(np.unique(clusters))} clusters, not the {asked} that are asked for"
+    if (count := len(np.unique(clusters))) > 1 and count not in asked:
+        wanted = f"{asked[0]}" if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"
+        return f"has {count} clusters, not the {wanted} that are asked for"
     return degenerate(clusters.astype(np.int64))
 
 
