@@ -120,29 +120,34 @@ def test_a_violation_that_comes_back_goes_to_the_next_suspect(tmp_path: Path) ->
     assert "Sent back without success: a, b." in result.reason
 
 
-def test_who_fails_at_what_it_was_sent_back_for_is_told_both_and_sent_once_more(tmp_path: Path) -> None:
-    class Clumsy(Toy):
-        """Makes another mistake when it is told of the first."""
+class Clumsy(Toy):
+    """Makes another mistake each time that it is told of one, and in the end none."""
 
-        def run(self, input: Any, context: Context) -> Attempt[Any]:
-            attempt = super().run(input, context)
-            is_second = bool(context.instruction) and not any(one.code == "slip" for one in context.evidence)
-            said = "slip\n" if is_second else attempt.output.file.text
-            file = attempt.output.file.model_copy(update={"text": said})
-            return Attempt(attempt.output.model_copy(update={"file": file}))
+    slips = 2
 
-        def check(self, input: Any, output: Any, context: Context) -> Verdict:
-            slip = Violation(code="slip", message="A slip.", subject=self.name)
-            return Verdict.of([slip] if output.file.text == "slip\n" else [])
+    def run(self, input: Any, context: Context) -> Attempt[Any]:
+        attempt = super().run(input, context)
+        number = len(self.runs)
+        faults = (self.name,) if number <= self.slips else ()
+        file = attempt.output.file.model_copy(update={"text": f"{number}\n"})
+        return Attempt(attempt.output.model_copy(update={"file": file, "faults": faults}))
 
-        def implicated(self, violation: Violation, output: Any) -> str | None:
-            return f"mend {violation.code}" if violation.subject == self.name else None
 
-    toys = [Clumsy("a", faulty=True), Toy("b", ["a"], strict=True)]
-    result = run_topology(chain(*toys), tmp_path)
-    told = [
-        entry.event.instruction
-        for entry in read_journal(tmp_path)
-        if entry.event.kind == "decided" and entry.event.instruction
-    ]
-    assert told == ["mend fault", "mend fault\nmend slip"] and result.status == "finished"
+class Incorrigible(Clumsy):
+    slips = 99
+
+
+@pytest.mark.parametrize(("first", "strict", "runs", "status"), [
+    (Clumsy, False, 3, "finished"),
+    (Clumsy, True, 3, "finished"),
+    (Incorrigible, False, 4, "stopped"),
+    (Toy, False, 2, "finished"),
+])  # fmt: skip
+def test_who_gives_something_new_is_sent_back_again_and_not_for_ever(
+    first: type[Toy], strict: bool, runs: int, status: str, tmp_path: Path
+) -> None:
+    toys = [first("a", faulty=True, strict=strict), Toy("b", ["a"], strict=True)]
+    nodes = {"a": Node(next=("b",), retries=1)}
+    result = run_topology(chain(*toys, nodes=nodes), tmp_path)
+    assert len(toys[0].runs) == runs and result.status == status
+    assert all(toys[0].runs[1:]), "with an instruction each time"

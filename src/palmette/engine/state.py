@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from palmette.engine import events as e
 from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
@@ -30,6 +30,16 @@ class Instruction:
 
     text: str
     evidence: tuple[Violation, ...] = ()
+
+
+class SentBack(NamedTuple):
+    """A violation that an actor was asked to mend."""
+
+    actor: str
+    code: str
+    subject: str
+    output: str
+    """Digest of what the actor had given."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +126,8 @@ class RunState:
     """The actor that was walked last; None at the start."""
     pending: Mapping[str, Instruction] = field(default_factory=dict)
     """By actor: instructions that have not been carried out."""
-    sent_back: frozenset[tuple[str, str, str]] = frozenset()
-    """Actor, code and subject of every violation that an actor was already asked to mend."""
+    sent_back: frozenset[SentBack] = frozenset()
+    """What actors were already asked to mend."""
     answer: e.HumanAnswered | None = None
     """The human's last answer to the planner, until a decision makes use of it."""
     answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
@@ -146,6 +156,18 @@ class RunState:
 
     def actor(self, name: str) -> ActorState:
         return self.actors.get(name, ActorState())
+
+    def output_of(self, actor: str) -> str:
+        """Digest of what an actor gave last, refused or not; empty where it has given nothing."""
+        refused = self.actor(actor).refused
+        if self.actor(actor).status == "failed" and refused:
+            return refused
+        return next((version.digest for version in self.artefacts.values() if version.by == actor), "")
+
+    def returns(self, actor: str, violation: Violation) -> frozenset[str]:
+        """The outputs for which an actor was already asked to mend a violation."""
+        about = (actor, violation.code, violation.subject)
+        return frozenset(one.output for one in self.sent_back if one[:3] == about)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -244,7 +266,8 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
     state = replace(_step(state), route=() if event.question else (event.next, *event.then), refusals=())
     if not event.instruction and not event.evidence:
         return state
-    sent_back = {(event.target, violation.code, violation.subject) for violation in event.evidence}
+    output = state.output_of(event.target)
+    sent_back = {SentBack(event.target, found.code, found.subject, output) for found in event.evidence}
     state = _update(state, event.target, replace(state.actor(event.target), done={}))
     return replace(
         state,

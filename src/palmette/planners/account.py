@@ -135,7 +135,7 @@ def _errors(situation: Situation) -> Iterator[str]:
         back = [
             suspect
             for suspect in situation.topology.actors
-            if (suspect, violation.code, violation.subject) in situation.state.sent_back
+            if situation.state.returns(suspect, violation)
         ]
         lines += [f"Already sent back for this: {', '.join(back)}"] if back else []
         yield "\n".join(lines)

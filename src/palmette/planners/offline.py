@@ -2,9 +2,9 @@
 
 After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
 violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
-instruction; so is one that was, and failed at it with something new. When nobody is left the human is asked one
-precise question; without an answer the run stops and says what was tried. Without a failure the next is the nearest
-actor that is not fresh.
+instruction. When nobody is left, it is who was, has given something new since, and is implicated still. Then the human
+is asked one precise question; without an answer the run stops and says what was tried. Without a failure the next is
+the nearest actor that is not fresh.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from palmette.engine.actor import Violation
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.state import Failure
 from palmette.engine.topology import END, STOP
+
+RETURNS = 3
+"""Most outputs for which an actor is sent back because of one violation."""
 
 
 class OfflinePlanner:
@@ -45,31 +48,24 @@ class OfflinePlanner:
         )
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
-        for suspect in (*situation.wiring.lineage[name], name):
-            advice = self._advice(situation, name, suspect, failure.violations)
-            if advice and situation.way(suspect):
-                return self._send_back(situation, name, suspect, advice)
+        for again in (False, True):
+            for suspect in (*situation.wiring.lineage[name], name):
+                advice = {
+                    violation: text
+                    for violation in failure.violations
+                    if self._may_return(situation, suspect, violation, again=again)
+                    and (text := situation.implicated(suspect, violation))
+                }
+                if advice and situation.way(suspect):
+                    return self._send_back(situation, name, suspect, advice)
         return self._ask(situation, name, failure)
 
-    def _advice(
-        self, situation: Situation, name: str, suspect: str, found: tuple[Violation, ...]
-    ) -> dict[Violation, str]:
-        """What a suspect of `name`'s failure should do differently: about what it was not yet sent back for.
-
-        Where it was, and then failed itself with something new, it is about both.
-        """
-        state = situation.state
-
-        def is_new(violation: Violation) -> bool:
-            return (suspect, violation.code, violation.subject) not in state.sent_back
-
-        own = state.actor(suspect).failure if suspect != name and state.actor(suspect).status == "failed" else None
-        news = tuple(filter(is_new, own.violations)) if own else ()
-        return {
-            violation: text
-            for violation in (*found, *news)
-            if (news or is_new(violation)) and (text := situation.implicated(suspect, violation))
-        }
+    def _may_return(self, situation: Situation, suspect: str, violation: Violation, *, again: bool) -> bool:
+        """Whether a violation was not yet sent back to a suspect; or `again`, not for what it has given since."""
+        before = situation.state.returns(suspect, violation)
+        if not again:
+            return not before
+        return situation.state.output_of(suspect) not in before and len(before) < RETURNS
 
     def _send_back(self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]) -> Decision:
         instruction = "\n".join(dict.fromkeys(advice.values()))
@@ -78,11 +74,8 @@ class OfflinePlanner:
         return self._go(situation, suspect, instruction, diagnosis, tuple(advice))
 
     def _ask(self, situation: Situation, name: str, failure: Failure) -> Decision:
-        tried = sorted(
-            actor
-            for actor, code, subject in situation.state.sent_back
-            if any((code, subject) == (v.code, v.subject) for v in failure.violations)
-        )
+        found = failure.violations
+        tried = sorted(actor for actor in situation.actors if any(situation.state.returns(actor, v) for v in found))
         what = "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason
         history = (
             f"Sent back without success: {', '.join(dict.fromkeys(tried))}."
