@@ -38,11 +38,20 @@ def suite_of(
     step: dict[str, object], feature: dict[str, Any], registry: object = REGISTRY, keys: Sequence[str] = PAIR
 ) -> Suite:
     """Of one feature, of one source with one step."""
+    return suite_with([step], feature, registry, keys)
+
+
+def suite_with(
+    steps: Sequence[dict[str, object]],
+    feature: dict[str, Any],
+    registry: object = REGISTRY,
+    keys: Sequence[str] = PAIR,
+) -> Suite:
     fsc = {
         "fsc": 1,
         "feature_view": "one_feature",
         "entities": [{"name": "entity", "keys": list(keys)}],
-        "sources": [{"name": feature["aggregate"]["source"], "steps": [step]}],
+        "sources": [{"name": feature["aggregate"]["source"], "steps": steps}],
         "features": [feature],
     }
     return Suite(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(registry)))
@@ -149,6 +158,20 @@ def test_other_rows_than_the_right_ones_are_told_apart() -> None:
     possible = frozenset[str]().union(*(candidate.tells for candidate in ACTOR.suite().candidates))
     told = ACTOR.suite().told(CASES.cases)
     assert {other.what for other in rows} & possible <= told
+
+
+def test_the_same_deviation_in_two_places_is_two() -> None:
+    feature = {
+        "name": "spent",
+        "dtype": "decimal(18,2)",
+        "aggregate": {"function": "sum", "source": "redemptions", "of": "amount", "window": "7d"},
+    }
+    steps: list[dict[str, object]] = [{"filter": "channel = 'app'"}, {"filter": "amount > 5"}]
+    suite = suite_with(steps, feature)
+    names = [deviant.what for deviant in suite.deviants]
+    assert len(names) == len({*names})
+    dropped = {name for name in names if "the filter was dropped" in name}
+    assert len(dropped) == 2 and dropped <= suite.told(suite.cases())
 
 
 def test_looking_back_is_told_apart() -> None:

@@ -6,6 +6,7 @@ specification alone, never of a script.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -53,8 +54,13 @@ class Deviant:
 
 
 def deviants(view: View) -> list[Deviant]:
-    """All deviations that the oracle can compute."""
-    return [*_times(view), *_features(view), *_sources(view), *_rows(view)]
+    """All deviations that the oracle can compute, each by a name of its own: the same can be done in two places."""
+    found: list[Deviant] = []
+    seen: Counter[str] = Counter()
+    for one in (*_times(view), *_features(view), *_sources(view), *_rows(view)):
+        seen[one.what] += 1
+        found.append(replace(one, what=f"{one.what} ({seen[one.what]})") if seen[one.what] > 1 else one)
+    return found
 
 
 def needed(view: View, names: tuple[str, ...]) -> set[str]:
