@@ -140,7 +140,7 @@ class Incorrigible(Clumsy):
 @pytest.mark.parametrize(("first", "strict", "runs", "status"), [
     (Clumsy, False, 3, "finished"),
     (Clumsy, True, 3, "finished"),
-    (Incorrigible, False, 4, "stopped"),
+    (Incorrigible, False, 6, "stopped"),
     (Toy, False, 2, "finished"),
 ])  # fmt: skip
 def test_who_gives_something_new_is_sent_back_again_and_not_for_ever(

@@ -16,7 +16,7 @@ from palmette.engine.planner import Decision, Situation
 from palmette.engine.state import Failure
 from palmette.engine.topology import END, STOP
 
-RETURNS = 3
+RETURNS = 5
 """Most outputs for which an actor is sent back because of one violation."""
 
 

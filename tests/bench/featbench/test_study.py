@@ -1,22 +1,25 @@
-"""Studies of a small task: who mends what, what is remembered, what is kept."""
+"""Studies of stand-ins: who mends what, what is remembered, what is kept."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
-
 import pytest
-from small_task import HIDDEN, KINDS, Worker, ground, kind
 
 from palmette.bench.featbench.faults import Kind
 from palmette.bench.featbench.memory import Memory
 from palmette.bench.featbench.records import Condition, Record, read_records
+from palmette.bench.featbench.stand_ins import StandIn, catalogue, ground, kind, made
 from palmette.bench.featbench.study import PLANNERS, Cell, Study, Task
 from palmette.engine import Entry, read_journal, run_topology
+
+HIDDEN = "hidden"
+KINDS = (
+    kind("config_generator", latent=True),
+    *(kind(actor, latent=False, number=number) for actor in ("testcase_coder", "code_generator") for number in (0, 1)),
+)
 
 
 def study(
@@ -38,8 +41,8 @@ def cells(runs: int, condition: Condition = BASE, planners: Sequence[str] = PLAN
     return [Cell("small", planner, run, condition) for run in range(runs) for planner in planners]
 
 
-def run(made: Study, wanted: Sequence[Cell]) -> list[Record]:
-    return made.run(wanted, lambda record: None)
+def run(planned: Study, wanted: Sequence[Cell]) -> list[Record]:
+    return planned.run(wanted, lambda record: None)
 
 
 def test_without_faults_every_planner_delivers(tmp_path: Path) -> None:
@@ -52,7 +55,7 @@ def test_without_faults_every_planner_delivers(tmp_path: Path) -> None:
 def test_only_who_sends_a_latent_fault_back_has_it_mended(planner: str, tmp_path: Path) -> None:
     latent = [one for one in KINDS if one.latent]
     (record,) = run(study(tmp_path, kinds=latent, rate=0.94), cells(1, planners=[planner]))
-    assert record.faults[0].kind == "config latent" and record.actors["config_generator"].failures == 0
+    assert record.faults[0].kind == "config latent 0" and record.actors["config_generator"].failures == 0
     assert record.success == (planner == "offline")
     assert record.actors["code_generator"].failures > 0, "it shows where it does harm"
 
@@ -77,11 +80,11 @@ def test_every_planner_meets_the_same_faults(tmp_path: Path) -> None:
 
 
 def test_what_only_hidden_tables_show_is_a_silent_wrong(tmp_path: Path) -> None:
-    unseen = [kind("code_generator", "script", latent=True, text=HIDDEN)]
-    made = study(
+    unseen = [kind("code_generator", latent=True, text=HIDDEN)]
+    planned = study(
         tmp_path, kinds=unseen, rate=0.94, differences=lambda files: ["row 1"] if HIDDEN in files["script"] else []
     )
-    (record,) = run(made, cells(1, planners=["offline"]))
+    (record,) = run(planned, cells(1, planners=["offline"]))
     assert record.delivered and record.silent_wrong and not record.success
 
 
@@ -115,13 +118,13 @@ def test_a_remembered_run_equals_one_that_is_not(planner: str, tmp_path: Path) -
 
     journals = []
     for number, memory in enumerate((None, Memory(tmp_path / "memory", "c"), Memory(tmp_path / "memory", "c"))):
-        made, here = study(tmp_path, memory=memory), ground()
-        actors = made._actors(here, Plan(0.6, 0.4, 3, "small", 1, KINDS), Work())
-        setup = made._setup(here, Cell("small", planner, 1, Condition()), actors)
+        planned, here = study(tmp_path, memory=memory), ground()
+        actors = planned._actors(here, Plan(0.6, 0.4, 3, "small", 1, KINDS), Work())
+        setup = planned._setup(here, Cell("small", planner, 1, Condition()), actors)
         run_topology(setup, tmp_path / f"run{number}")
         journals.append(decided(read_journal(tmp_path / f"run{number}")))
-        workers = [worker for worker in here.actors.values() if isinstance(worker, Worker)]
-        computed = sum(worker.runs for worker in workers if worker.name != "pull_request")
+        workers = [worker for worker in here.actors.values() if isinstance(worker, StandIn)]
+        computed = sum(worker.computed for worker in workers if worker.name != "pull_request")
         assert (computed == 0) == (number == 2), "what is remembered is not computed"
     assert journals[0] == journals[1] == journals[2]
     assert any(event["kind"] == "attempt_failed" for event in journals[0])
@@ -132,9 +135,19 @@ def test_what_a_criterion_may_heed_is_part_of_what_it_is_remembered_by(tmp_path:
     from palmette.engine import Context, PastAttempt, Violation
 
     worker = ground().actors["config_generator"]
-    assert isinstance(worker, Worker)
+    assert isinstance(worker, StandIn)
     actor = Remembered(worker, "g", Memory(tmp_path, "c"), Work(), frozenset({"heeded"}))
     for code, computed in (("", 1), ("other", 1), ("heeded", 2), ("heeded", 2)):
         past = (PastAttempt(number=1, reason="", fix="", violations=(Violation(code=code, message="m"),)),)
-        actor.check(ground().inputs.request, worker.made, Context("a", tmp_path, attempts=past if code else ()))
-        assert worker.checks == computed
+        context = Context("a", tmp_path, attempts=past if code else ())
+        actor.check(ground().inputs.request, made("config"), context)
+        assert worker.computed == computed
+
+
+def test_at_any_rate_planner_guided_runs_succeed_where_the_others_do_not(tmp_path: Path) -> None:
+    """The study's claim in small: every violation of an actor's faults looks alike, the worst that can be."""
+    planned = study(tmp_path, kinds=catalogue(), rate=0.6)
+    found = run(planned, cells(3))
+    share = {planner: sum(one.success for one in found if one.planner == planner) for planner in PLANNERS}
+    assert share["offline"] == 3 > max(share["sequential"], share["random"])
+    assert all(record.failure_rate > 0.25 for record in found)

@@ -22,7 +22,7 @@ from palmette.sandbox import Access, Sandbox, WarmSpark
 
 BASE = Condition()
 FACTORS = (0.5, 2.0)
-LATENT = (0.0, 0.2, 0.6, 0.8)
+LATENT = (0.0, 0.15, 0.45, 0.6, 0.8)
 ATTEMPTS = (1, 2, 4, 5, 7, 10)
 QUICK_TASKS = 2
 GROUPS: Mapping[str, Callable[[suite.Task], bool]] = {

@@ -15,7 +15,7 @@ class Condition(Model):
 
     factor: float = 1.0
     """Times the rate of the task; 0 for no faults."""
-    latent: float = 0.4
+    latent: float = 0.3
     """Share of latent faults."""
     attempts: int = 3
     """K: most attempts of an actor in one invocation."""

@@ -91,7 +91,7 @@ class Faulty:
     def _hear(self, context: Context) -> None:
         """Takes in what is new of attempts and evidence; told the right thing, it draws again."""
         new = [violation for attempt in context.attempts[self._heard :] for violation in attempt.violations]
-        new += [violation for violation in context.evidence if violation not in self._settled]
+        new += context.evidence if context.attempt == 1 else ()  # it is the same for all attempts of an invocation
         self._heard = len(context.attempts)
         kind = self._kind
         if kind is not None and any(kind.betrayed_by(violation, self._tells) for violation in new):
