@@ -93,11 +93,12 @@ class Record(Model):
 
     @property
     def attempts(self) -> int:
-        return sum(tally.successes + tally.failures for tally in self.actors.values())
+        """Of the published actors, which do not deliver."""
+        return sum(tally.successes + tally.failures for name, tally in self.actors.items() if name != "pull_request")
 
     @property
     def failures(self) -> int:
-        return sum(tally.failures for tally in self.actors.values())
+        return sum(tally.failures for name, tally in self.actors.items() if name != "pull_request")
 
     @property
     def failure_rate(self) -> float:

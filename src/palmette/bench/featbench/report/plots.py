@@ -45,7 +45,6 @@ def success_bars(measured: Mapping[str, tuple[float, Interval]], published: Mapp
         axes.set(ylabel="successful runs", ylim=(0, 1.08))
         axes.bar(0, 0, color=GREY, label="published")
         axes.bar(0, 0, color=COLOURS["offline"], label="measured, 95 % interval")
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2)
 
     return _figure(draw, (7, 4))
 
@@ -62,7 +61,6 @@ def rates(rows: Sequence[tuple[str, float, float, float]]) -> bytes:
         axes.set(xlabel="share of failed attempts", xlim=(0, 1))
         axes.barh(0, 0, color=GREY, label="published, with deviation")
         axes.barh(0, 0, color=COLOURS["offline"], label="measured")
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
 
     return _figure(draw, (7.5, 1.2 + 0.42 * max(3, len(rows))))
 
@@ -82,7 +80,6 @@ def actors(tallies: Mapping[str, Tally]) -> bytes:
                     axes.annotate(str(height), (index, middle), ha="center", va="center", color="white", fontsize=9)
         axes.set_xticks(range(len(names)), [name.replace("_", "\n") for name in names], fontsize=9)
         axes.set(ylabel="attempts")
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
     return _figure(draw, (7.5, 4.4))
 
@@ -102,7 +99,6 @@ def curves(lines: Sequence[Line], label: str, published: Mapping[str, float] | N
         axes.set(xlabel=label, ylabel="successful runs", ylim=(-0.02, 1.04))
         if all(float(x).is_integer() for line in lines for x in line.xs):
             axes.set_xticks(sorted({x for line in lines for x in line.xs}))
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=len(lines))
 
     return _figure(draw, (7, 4))
 
@@ -118,6 +114,8 @@ def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> bytes:
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     draw(axes)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=120, metadata={"Software": None})
     return out.getvalue()
