@@ -43,6 +43,9 @@ bench-audit: .venv/.dev ## FeatBench's own answers, held to their second definit
 bench-planners: .venv/.dev ## Planner-guided, sequential and random runs under the same mistakes; QUICK=1 for two tasks
 	@$(BIN)/palmette bench features $(if $(QUICK),--quick,--sensitivity) --out build/featbench
 
+bench-hostile: .venv/.dev ## Hostile programs in the sandbox, at each level of isolation, and what a run costs
+	@$(BIN)/python -m palmette.bench.hostile
+
 bench-automl: .venv/.automl ## Beside other AutoML systems: HARNESS="command of a comparison"
 	@test -n "$(HARNESS)" || { echo 'make bench-automl HARNESS="python compare.py ..."; docs/results/automl-peers.md says what it is given'; exit 2; }
 	@$(HARNESS) --extra palmette="$(abspath $(BIN))/python -m palmette.bench.external"

@@ -73,7 +73,7 @@ class Bubblewrap:
             *("--die-with-parent", "--cap-drop", "ALL"),
             *("--proc", "/proc", "--dev", "/dev", *private, "/dev/shm", *private, "/tmp"),
             *(part for option, path in mounts for part in _mount(option, path)),
-            *("--remount-ro", "/dev", "--remount-ro", "/"),
+            *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
         ]
         forbidden = filter_of(rules(own_files=True, own_network=True))

@@ -23,6 +23,7 @@ from palmette.sandbox.levels import asked_for, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError
 from palmette.sandbox.relay import Relay
 from palmette.sandbox.result import ExecutionResult, Limits
+from palmette.sandbox.sweeping import swept
 
 _HERE = str(Path(__file__).parent)
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
@@ -131,6 +132,7 @@ class Sandbox:
             outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
         finally:
             self._running.discard(supervised)
+        outcome["note"] = "; ".join(filter(None, [outcome["note"], swept(access.write, supervised.started)]))
         name = self._name(access)
         return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=name, **outcome)
 
@@ -206,6 +208,7 @@ class _Supervised:
         limits: Limits,
         is_server: bool = False,
     ) -> None:
+        self.started = time.time()
         self.scratch = Path(tempfile.mkdtemp(dir=sandbox.folder))
         environment = allowed_environment(os.environ, self.scratch, env)
         command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from palmette.features.harness import jobs
-from palmette.sandbox import ExecutionResult
+from palmette.features.harness.palmette_driver.answers import Answers
+from palmette.sandbox import Access, ExecutionResult
 
 
 class Ending:
@@ -32,6 +33,9 @@ class Server:
 
     def __init__(self, alive: bool) -> None:
         self.alive = alive
+
+    def seen_by(self, access: Access) -> Access:
+        return access
 
 
 @pytest.fixture(autouse=True)
@@ -82,12 +86,33 @@ def test_a_result_that_was_tampered_with_is_an_error(tmp_path: Path, text: str) 
     assert answer.fields.error.startswith("UnreadableResult") and answer.frame is None
 
 
+@pytest.mark.parametrize("change", ["nothing", "the nonce", "the text", "the frame", "the place"])
+def test_only_whoever_was_told_the_nonce_can_answer(tmp_path: Path, change: str) -> None:
+    class Writing(Ending):
+        def run(self, argv: Any, stdin: bytes, **options: Any) -> ExecutionResult:
+            out = Path(argv[-1]) / "out"
+            answers = Answers(out, 1.0, str(tmp_path), "guessed" if change == "the nonce" else stdin.decode())
+            answers.write(0 if change != "the place" else 1, {"value": 7})
+            if change == "the text":
+                (out / "0.json").write_text((out / "0.json").read_text().replace("7", "8"))
+            elif change == "the frame":
+                (out / "0.arrow").write_bytes(b"ARROW1")
+            elif change == "the place":
+                (out / "1.json").rename(out / "0.json")
+            return super().run(argv, **options)
+
+    fields = run(Writing(), Server(alive=True), tmp_path).answers[0].fields
+    assert (fields.value, fields.error) == ((7, "") if change == "nothing" else (None, fields.error))
+    assert change == "nothing" or fields.error == "UnreadableResult: the answer is not the driver's own"
+
+
 def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> None:
     class Counting(Ending):
-        def run(self, argv: Any, **options: Any) -> ExecutionResult:
+        def run(self, argv: Any, stdin: bytes, **options: Any) -> ExecutionResult:
             folder = Path(argv[-1])
+            answers = Answers(folder / "out", 1.0, str(tmp_path), stdin.decode())
             for index, item in enumerate(json.loads((folder / "job.json").read_text(encoding="utf-8"))["items"]):
-                (folder / "out" / f"{index}.json").write_text(json.dumps({"value": item["n"]}), encoding="utf-8")
+                answers.write(index, {"value": item["n"]})
             return super().run(argv, **options)
 
     sandbox = Counting()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -15,8 +14,8 @@ from palmette.features.checks.base import Outcome, Owner, Subject
 from palmette.features.checks.cases import EVIDENCE
 from palmette.features.checks.tests import FAILED
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, told_from
+from palmette.sandbox.suite import Suite, run_suite
 
-_REPORT = "junit.xml"
 NOTHING_COLLECTED = 5
 """Exit code of pytest where there are no tests."""
 
@@ -56,59 +55,37 @@ class TeamSuiteCheck:
         )
 
     def _run(self, root: Path, subject: Subject) -> Outcome:
-        report = self.scratch.resolve() / _REPORT
-        report.unlink(missing_ok=True)  # what an earlier attempt has left proves nothing
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
         if argv[0] in ("python", "python3"):
             argv[0] = sys.executable
-        options = f"--junitxml={shlex.quote(str(report))} -p no:cacheprovider"
-        result = self.sandbox.run(
-            argv,
-            cwd=root,
-            access=Access(write=(root, report.parent)),
-            limits=Limits(seconds=self.seconds),
-            env={**self.environment(root), "PYTEST_ADDOPTS": options},
-        )
-        counted = _read(report, root)
-        if counted is not None and counted.failed:
-            return Outcome(tuple(_violation(name, trace, subject) for name, trace in counted.failed.items()))
-        if counted == _NOTHING and result.exit_code == NOTHING_COLLECTED:
+        result, suite, doubt = self._suite(argv, root)
+        if suite is not None and suite.failed:
+            told = {name: told_from(root, said) for name, said in suite.failed.items()}
+            return Outcome(tuple(_violation(name, trace, subject) for name, trace in told.items()))
+        if suite == Suite() and not doubt and result.exit_code in (0, NOTHING_COLLECTED):
             return Outcome(skipped="the team has no tests")
-        without_record = counted is None and "pytest" in {Path(word).name for word in argv}
-        if not result.ok or without_record:
-            message = f"The team's test suite ends with {_how(result)}{' and no record of a test' * without_record}."
+        is_recorded = suite is not None or "pytest" not in {Path(word).name for word in argv}
+        if not result.ok or doubt or not is_recorded:
+            record = f" and a record that is not to be believed: {doubt}" if doubt else " and no record of a test"
+            message = f"The team's test suite ends with {_how(result)}{record * (bool(doubt) or not is_recorded)}."
             said = told_from(root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
             return Outcome((_violation("", said, subject, message),))
-        if counted is None:
+        if suite is None:
             return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
-        if not counted.passed:
+        if not suite.passed:
             return Outcome(skipped="no test of the team was run")
-        return Outcome(detail=f"{counted.passed} tests pass, {counted.skipped} skipped")
+        return Outcome(detail=f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped")
 
-
-@dataclass(frozen=True)
-class _Counted:
-    passed: int
-    skipped: int
-    failed: Mapping[str, str]
-
-
-_NOTHING = _Counted(0, 0, {})
-
-
-def _read(report: Path, root: Path) -> _Counted | None:
-    """The report, or None when the command wrote none."""
-    try:
-        cases = list(ElementTree.parse(report).iter("testcase"))
-    except (OSError, ElementTree.ParseError):
-        return None
-    failed = {}
-    for case in cases:
-        name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
-        for problem in [*case.iter("failure"), *case.iter("error")]:
-            failed[name] = told_from(root, problem.text or "")
-    skipped = sum(case.find("skipped") is not None for case in cases)
-    return _Counted(len(cases) - skipped - len(failed), skipped, failed)
+    def _suite(self, argv: Sequence[str], root: Path) -> tuple[ExecutionResult, Suite | None, str]:
+        done = run_suite(
+            self.sandbox,
+            argv,
+            cwd=root,
+            access=Access(write=(root,)),
+            limits=Limits(seconds=self.seconds),
+            env=self.environment(root),
+        )
+        return done.execution, done.suite, done.doubt
 
 
 def _how(result: ExecutionResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from pydantic import Field, JsonValue
 
 from palmette.documents import Model
 from palmette.features.frame import Frame
-from palmette.features.harness.palmette_driver.answers import PATIENCE
+from palmette.features.harness.palmette_driver.answers import PATIENCE, seal
 from palmette.sandbox import (
     Access,
     ExecutionResult,
@@ -115,7 +116,7 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
     """Runs a job in a process of its own; once more when the Spark server died under it."""
     for last in (False, True):
         with tempfile.TemporaryDirectory(prefix="palmette-job-") as name:
-            folder = Path(name)
+            folder, nonce = Path(name), secrets.token_hex(16)
             (folder / "out").mkdir()
             _write(folder, spark, job)
             execution = sandbox.run(
@@ -123,9 +124,10 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
                 cwd=job.cwd or job.root,
                 access=spark.seen_by(_access(job, folder)),
                 env={**java_environment(), **(job.env or {})},
+                stdin=nonce.encode(),
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
             )
-            answers = [_read(folder / "out", index, job.root, execution) for index in range(len(job.items))]
+            answers = [_read(folder / "out", index, nonce, job.root, execution) for index in range(len(job.items))]
         if last or spark.alive:
             break
     return Done(answers, execution)
@@ -174,11 +176,14 @@ def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[d
     return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
 
 
-def _read(folder: Path, index: int, root: Path, execution: ExecutionResult) -> Answer:
+def _read(folder: Path, index: int, nonce: str, root: Path, execution: ExecutionResult) -> Answer:
     import pyarrow as pa
 
     try:
-        fields = Fields.model_validate_json((folder / f"{index}.json").read_bytes())
+        sealed, _, text = (folder / f"{index}.json").read_text(encoding="utf-8").partition("\n")
+        if not secrets.compare_digest(sealed.encode(), seal(nonce, folder, index, text).encode()):
+            raise ValueError("the answer is not the driver's own")
+        fields = Fields.model_validate_json(text)
         file = folder / f"{index}.arrow"
         frame = _read_frame(file) if file.exists() and not fields.error else None
         return Answer(fields, frame)

@@ -102,7 +102,7 @@ class Deployer(BaseActor):
             asked = self._asked(project, input, context.workspace)
             if isinstance(asked, Violation):
                 return Measured(violations=(asked,))
-            tests, failed = of_tests(self.sandbox, project, context.workspace / "tests.xml")
+            tests, failed = of_tests(self.sandbox, project)
             if not service.is_healthy():
                 message = "The endpoint did not become healthy."
                 evidence = service.output()[-LONGEST:]

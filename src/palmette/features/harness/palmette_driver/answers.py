@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
 import threading
@@ -17,18 +19,28 @@ machine may be busy."""
 _LOOK_EVERY = 0.2
 
 
+def seal(nonce: str, folder: Path, index: int, text: str) -> str:
+    """What only somebody who knows the nonce can write: over an answer and the frame that is part of it."""
+    frame = folder / f"{index}.arrow"
+    whole = f"{index}\n{text}\n".encode() + (frame.read_bytes() if frame.exists() else b"")
+    return hmac.new(nonce.encode(), whole, hashlib.sha256).hexdigest()
+
+
 class Answers:
     """The folder of answers, and the clock: an item that takes too long ends the process."""
 
-    def __init__(self, folder: Path, seconds: float, root: str) -> None:
+    def __init__(self, folder: Path, seconds: float, root: str, nonce: str) -> None:
+        """With `nonce` answers are sealed: untrusted code in this process is not told of it."""
         self.folder = folder
+        self._nonce = nonce
         self._seconds = seconds
         self._root = json.dumps(f"{root}/")[1:-1]
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Written whole or not at all; paths are told from the root, whose place differs from run to run."""
         part = self.folder / f"{index}.part"
-        part.write_text(json.dumps(answer).replace(self._root, ""), encoding="utf-8")
+        text = json.dumps(answer).replace(self._root, "")
+        part.write_text(f"{seal(self._nonce, self.folder, index, text)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 
     @contextmanager

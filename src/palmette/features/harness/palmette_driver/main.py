@@ -10,13 +10,14 @@ from typing import Any
 
 
 def main(folder: str) -> None:
+    nonce = sys.stdin.read()
     job: dict[str, Any] = json.loads((Path(folder) / "job.json").read_text(encoding="utf-8"))
     sys.path[:0] = job["path"]
     from . import cases, script, suite
     from .answers import Answers
     from .session import WarmSession
 
-    answers = Answers(Path(folder) / "out", job["seconds"], job["root"])
+    answers = Answers(Path(folder) / "out", job["seconds"], job["root"], nonce)
     with WarmSession(job["remote"], resolve_paths=job["resolve_paths"]) as session:
         match job["kind"]:
             case "cases":

@@ -1,0 +1,134 @@
+"""Test suites in the sandbox, and what came of each test.
+
+Tests run in one process with the code that they test, which can tell the runner to say anything. Two things stand
+against it:
+
+- The outcome of each test leaves the process at once, by a plugin of the harness, in a line that begins with a word
+  that nobody else was told: what has been said cannot be taken back, and records of one's own are nothing.
+- In each module two witnesses go along, tests whose names nobody knows beforehand, of which one holds and one fails, as
+  expected. Where they are not told so, nothing that passed is believed.
+
+This catches whoever changes how outcomes come about (replaced hooks, hidden assertions, skipped or deselected tests,
+an early exit). It does not catch code that searches the memory of its process for the word and speaks for the plugin.
+So whatever can be computed again from files is, and a verdict rests on that first.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palmette.sandbox.access import Access
+from palmette.sandbox.process import Sandbox
+from palmette.sandbox.result import ExecutionResult, Limits
+
+_PLUGIN = Path(__file__).parent / "witness"
+_OUTPUT_CHARS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What came of the tests, by their names."""
+
+    passed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """With those that are expected to fail."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """With what pytest says of each."""
+
+    @property
+    def count(self) -> int:
+        return len(self.passed) + len(self.skipped) + len(self.failed)
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """A finished suite."""
+
+    execution: ExecutionResult
+    """Without the lines of the plugin."""
+    suite: Suite | None
+    """None where nothing was told: pytest was not run, or ended before the first test."""
+    doubt: str = ""
+    """Why it is not to be believed that what passed did; failures are."""
+
+
+def run_suite(
+    sandbox: Sandbox,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    access: Access,
+    env: Mapping[str, str],
+    limits: Limits,
+) -> SuiteRun:
+    """Runs a command that runs pytest in `cwd`."""
+    nonce, mark = secrets.token_hex(16), secrets.token_hex(8)
+    told = {
+        "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_witness".strip(),
+        "PYTHONPATH": ":".join(part for part in (env.get("PYTHONPATH", ""), str(_PLUGIN)) if part),
+    }
+    execution = sandbox.run(
+        argv,
+        cwd=cwd,
+        access=access.model_copy(update={"read": (*access.read, _PLUGIN)}),
+        env={**env, **told},
+        limits=limits.model_copy(update={"output_chars": _OUTPUT_CHARS}),
+        stdin=f"{nonce} {mark}\n".encode(),
+    )
+    lines = execution.stdout.splitlines()
+    said = [one for line in lines if line.startswith(nonce) and (one := _parsed(line.removeprefix(nonce)))]
+    shown = "\n".join(line for line in lines if not line.startswith(nonce))
+    execution = execution.model_copy(update={"stdout": shown})
+    if not said:
+        return SuiteRun(execution, None)
+    whole = [one["line"] for one in said] == list(range(1, len(said) + 1)) and "end" in said[-1]
+    suite, doubt = _believed(_suite(one for one in said if "test" in one), mark)
+    return SuiteRun(execution, suite, doubt or ("" if whole else "not all that it told has arrived"))
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """What a line says; nothing where its end has not arrived."""
+    try:
+        said: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return {}
+    return said
+
+
+def _suite(told: Iterable[Mapping[str, str]]) -> Suite:
+    outcomes: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    for one in told:
+        outcomes[one["test"]] = one["outcome"]
+        if one["outcome"] == "failed":
+            failed.setdefault(one["test"], one["said"])
+    passed, skipped = (
+        tuple(name for name, outcome in outcomes.items() if outcome == wanted and name not in failed)
+        for wanted in ("passed", "skipped")
+    )
+    return Suite(passed, skipped, failed)
+
+
+def _believed(found: Suite, mark: str) -> tuple[Suite, str]:
+    """The suite without the witnesses; why what passed cannot be believed, when it cannot."""
+
+    def is_own(name: str) -> bool:
+        return not name.endswith(mark)
+
+    suite = Suite(
+        tuple(filter(is_own, found.passed)),
+        tuple(filter(is_own, found.skipped)),
+        {name: said for name, said in found.failed.items() if is_own(name)},
+    )
+    holds, breaks = f".test_holds_{mark}", f".test_breaks_{mark}"
+    right = {name.removesuffix(holds) for name in found.passed if name.endswith(holds)}
+    right &= {name.removesuffix(breaks) for name in found.skipped if name.endswith(breaks)}
+    for name in suite.passed:
+        if not any(name.startswith(f"{module}.") for module in right):
+            return suite, f"of two tests sent along with {name}, one that holds and one that fails, it tells otherwise"
+    return suite, ""

@@ -1,0 +1,193 @@
+"""Hostile programs get nothing, at each level of isolation that works here; more of them: `make bench-hostile`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from palmette.bench.hostile.bench import attempt, programs
+from palmette.errors import MachineError, UserError
+from palmette.sandbox import Access, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
+from palmette.sandbox import levels as levels_module
+from palmette.sandbox.levels import VARIABLE, best_isolation
+from palmette.sandbox.process import _trial
+from palmette.sandbox.sweeping import swept
+from palmette.sandbox.syscalls import ARCHITECTURES, filter_of, rules
+
+QUICK = """ssh-key symlink environment-of-parents memory-of-another handle-of-a-file tcp udp unix-socket
+    unix-pair-datagram unix-abstract io-uring append rename-out truncate mode kernel-settings mount memory-that-stays
+    kill-another kill-the-parent trace-another double-fork keep-the-streams fork memory-of-children memory-of-nobody
+    files-deleted"""
+LOOPBACK = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname()).close(); server.accept()[0].close()
+print(server.getsockname()[1], flush=True)
+one = server.accept()[0]; one.sendall(one.recv(100).upper())
+"""
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", "landlock"])
+def isolated(request: pytest.FixtureRequest) -> Sandbox:
+    try:
+        return Sandbox(best_isolation(_trial, request.param))
+    except MachineError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", QUICK.split())
+def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
+    for program in programs(frozenset({name})):
+        outcome = attempt(program, isolated)
+        assert not outcome.found, outcome.result
+        assert outcome.result.isolation == isolated.isolation.name
+
+
+def test_the_quick_ones_are_among_the_hostile_programs() -> None:
+    every = [program.name for program in programs()]
+    assert len(every) == len(set(every)) >= 40 and set(every) >= {*QUICK.split()}
+
+
+def test_what_nothing_keeps_from_succeeding_is_noticed() -> None:
+    """The scene sees what is got and done: otherwise it would say the same of programs that are kept from it."""
+    sandbox = Sandbox(isolation_of("none"))
+    names = frozenset({"ssh-key", "append", "tcp", "unix-abstract", "kill-another", "mode", "memory-that-stays"})
+    assert {one.name for one in programs(names) if attempt(one, sandbox).kind == "succeeded"} == names
+
+
+def test_a_program_uses_what_it_was_given_and_nothing_else(isolated: Sandbox, tmp_path: Path) -> None:
+    for name in ("given", "kept", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    code = (
+        "from pathlib import Path\n"
+        "def tried(do, *rest):\n    try: return do(*rest)\n    except OSError: return None\n"
+        "print([(n, tried(Path(f'../{n}/file').read_text), tried(Path(f'../{n}/file').write_text, 'x'))"
+        " for n in ('given', 'kept', 'other')])"
+    )
+    access = Access(read=(tmp_path / "given",), write=(tmp_path / "kept",))
+    result = isolated.run(python_command("-c", code), cwd=tmp_path / "kept", access=access)
+    assert result.stdout == "[('given', 'given', None), ('kept', 'kept', 1), ('other', None, None)]\n", result.stderr
+    assert [(tmp_path / name / "file").read_text() for name in ("given", "kept", "other")] == ["given", "x", "other"]
+
+
+def test_programs_of_a_sandbox_share_a_loopback_and_can_be_called(isolated: Sandbox, tmp_path: Path) -> None:
+    server = isolated.start(python_command("-c", LOOPBACK), cwd=tmp_path)
+    while not (port := server.output().strip()) and server.alive:
+        time.sleep(0.02)
+    try:
+        assert port, server.output()
+        if isolated.network is None:
+            pytest.skip("no network of its own on this machine")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(port)))
+        with isolated.connect("127.0.0.1", int(port), 10) as one:
+            one.sendall(b"hello")
+            assert one.recv(100) == b"HELLO"
+    finally:
+        server.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def test_a_server_answers_behind_a_port_of_this_machine(isolated: Sandbox, tmp_path: Path) -> None:
+    port = free_port()
+    code = f"import socket; s = socket.create_server(('127.0.0.1', {port})); print('up', flush=True)\n"
+    answer = "one = s.accept()[0]; one.sendall(one.recv(9)[::-1])"
+    server = isolated.start(python_command("-c", code + answer), cwd=tmp_path)
+    while "up" not in server.output():
+        assert server.alive, server.output()
+        time.sleep(0.02)
+    relay = isolated.publish("127.0.0.1", port)
+    with socket.create_connection(("127.0.0.1", port), 10) as one:
+        one.sendall(b"abc")
+        assert one.recv(9) == b"cba"
+    if relay:
+        relay.close()
+    server.stop()
+
+
+def test_the_machines_network_is_named_where_a_program_has_it(isolated: Sandbox, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        code = f"import socket; socket.create_connection(('127.0.0.1', {listener.getsockname()[1]}), 5)"
+        given = Access(network="machine")
+        result = isolated.run(python_command("-c", code), cwd=tmp_path, access=given)
+    assert result.ok and result.isolation == f"{isolated.isolation.name} with the machine's network", result.stderr
+
+
+def test_without_a_network_of_its_own_a_program_calls_the_ports_it_was_given(tmp_path: Path) -> None:
+    isolation = Landlock(own_network=False)
+    if _trial(isolation):
+        pytest.skip("no Landlock")
+    assert isolation.name.startswith("landlock without its own network")
+    with socket.create_server(("127.0.0.1", 0)) as given, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = [one.getsockname()[1] for one in (given, other)]
+        code = (
+            "import errno, socket, sys\n"
+            "def tried(do, *rest):\n    try: do(*rest)\n"
+            "    except OSError as error: return errno.errorcode[error.errno]\n"
+            f"print([tried(socket.create_connection, ('127.0.0.1', port), 5) for port in {ports}],"
+            " tried(socket.socket, socket.AF_INET, socket.SOCK_DGRAM), tried(socket.socket, socket.AF_INET, 1, 262),"
+            f" tried(socket.socket().sendto, b'x', 0x20000000, ('127.0.0.1', {ports[1]})))"
+        )
+        access = Access(ports=(ports[0],))
+        result = Sandbox(isolation).run(python_command("-c", code), cwd=tmp_path, access=access)
+    assert result.stdout == "[None, 'EACCES'] EACCES EACCES EPERM\n", result.stderr
+
+
+def refuse(reason: str) -> Callable[[Isolation], str]:
+    return lambda isolation: reason if isolation.name != "not isolated" else ""
+
+
+def test_without_isolation_nothing_runs_unless_it_is_allowed_in_so_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MachineError) as caught:
+        best_isolation(refuse("forbidden here"))
+    assert caught.value.code == "not-isolated" and "forbidden here" in str(caught.value)
+    assert f"{VARIABLE}=none" in str(caught.value)
+    assert best_isolation(refuse("forbidden here"), "none").name == "not isolated"
+    monkeypatch.setattr(levels_module, "missing", lambda _: "")
+    assert best_isolation(refuse("")).name == "bubblewrap"
+    with pytest.raises(UserError, match="Did you mean 'landlock'"):
+        best_isolation(refuse(""), "landlok")
+
+
+def test_links_out_and_pipes_are_not_left_for_whoever_reads(tmp_path: Path) -> None:
+    inside, secret = tmp_path / "inside", tmp_path / "secret"
+    inside.mkdir()
+    secret.write_text("x")
+    (inside / "file").write_text("y")
+    for name, target in {"out": secret, "up": "../secret", "within": "file", "circle": "circle"}.items():
+        (inside / name).symlink_to(target)
+    os.mkfifo(inside / "pipe")
+    said = swept([inside], since=0)
+    assert sorted(path.name for path in inside.iterdir()) == ["circle", "file", "within"]
+    assert all(f"'{name}'" in said for name in ("out", "up", "pipe")) and not swept([inside], since=0)
+
+
+@pytest.mark.parametrize("machine", sorted(ARCHITECTURES))
+@pytest.mark.parametrize("own", [False, True])
+def test_filters_are_programs_that_end(machine: str, own: bool) -> None:
+    """Every jump leads forward to an instruction, and the last one returns."""
+    program = filter_of(rules(own_files=own, own_network=own, guards_truncation=own), machine)
+    lines = [struct.unpack("=HBBI", program[place : place + 8]) for place in range(0, len(program), 8)]
+    assert len(program) % 8 == 0 and len(lines) < 4096 and lines[-1] == (0x06, 0, 0, 0x7FFF0000)
+    for place, (code, true, false, value) in enumerate(lines):
+        jumps = {0x15: (true, false), 0x35: (true, false), 0x05: (value,)}.get(code, ())
+        assert all(place + 1 + jump < len(lines) for jump in jumps)
+
+
+def test_bounds_hold_for_all_processes_together(isolated: Sandbox, tmp_path: Path) -> None:
+    child = "held = bytearray(b'x') * (100 << 20); time.sleep(30)"
+    code = f"import os, time\nfor _ in range(3):\n    if os.fork() == 0: {child}\ntime.sleep(30)"
+    result = isolated.run(python_command("-c", code), cwd=tmp_path, limits=Limits(memory_mb=250, seconds=25))
+    assert result.ended == "killed" and "250 MB of memory" in result.note
