@@ -129,3 +129,16 @@ def test_mistakes_are_said_before_anything_starts(
     with pytest.raises(SystemExit) as stop:
         main(["bench", "features", "--out", str(tmp_path), *arguments])
     assert stop.value.code == 2 and told in capsys.readouterr().err
+
+
+def test_a_whole_study_with_stand_ins(tmp_path: Path) -> None:
+    arguments = ("--stand-ins", "--tasks", "usr_ofr_rdm_ftrs", "--runs", "1", "--faults", "0.3", "--out", str(tmp_path))
+    first = invoked(*arguments, "--json")
+    told = json.loads(first.stdout)
+    assert set(told["planners"]) == {"offline", "sequential", "random"}
+    assert told["planners"]["offline"]["pass@3 as published"] == 1.0 and not told["missed"]
+    lines = (tmp_path / "stand-ins.jsonl").read_text().splitlines()
+    assert len(lines) == told["runs"] == 3
+    assert "no check was run" in (tmp_path / "stand-ins.md").read_text()
+    invoked(*arguments)
+    assert (tmp_path / "stand-ins.jsonl").read_text().splitlines() == lines, "what is there is not run again"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from palmette.bench.featbench import suite
+from palmette.bench.featbench import stand_ins, suite
 from palmette.bench.featbench.faults.rates import probability
 from palmette.bench.featbench.ground import Ground
 from palmette.bench.featbench.memory import Memory, code_digest, digest
@@ -45,6 +45,8 @@ class Options:
     """Probability of a fault at each draw, in all tasks; that of each task when None; 0 for none."""
     sensitivity: bool = False
     """Whether rates, latent share and attempts are varied, too."""
+    stand_ins: bool = False
+    """Whether stand-ins take the place of the actors: the dynamics alone, without Spark."""
     words: bool = False
     """Whether the specifications say in words what they else say in expressions."""
     model: str = ""
@@ -95,8 +97,14 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
     models = open_models(ModelChoice(models={PLANNER: options.model}), out) if options.model else None
     for planner in options.planners:
         create("planner", planner, _services(models))  # what is missing is said before anything starts
-    every = cells(tasks, options)
-    code = code_digest()
+    every, code = cells(tasks, options), code_digest()
+
+    def told(record: Record) -> None:
+        done(record, len(every))
+
+    if options.stand_ins:
+        with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name:
+            return _with_stand_ins(tasks, options, out, code, Path(name)).run(every, told, workers=1)
     with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, _spark(sandbox, Path(name)) as spark:
         spark.warm_up()
         memory = Memory(out / "memory", code)
@@ -110,7 +118,17 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
             options.seed,
             planner_services=lambda ground: {**ground.services, **_services(models)},
         )
-        return study.run(every, lambda record: done(record, len(every)), options.workers)
+        return study.run(every, told, options.workers)
+
+
+def _with_stand_ins(tasks: Sequence[suite.Task], options: Options, out: Path, code: str, folder: Path) -> Study:
+    at_work = [stand_ins.task(task.name, _rate(task, options)) for task in tasks]
+    file = out / "stand-ins.jsonl"
+    return Study(at_work, file, folder, None, code, options.seed, stand_ins.catalogue())
+
+
+def _rate(task: suite.Task, options: Options) -> float:
+    return options.rate if options.rate is not None else probability(tuple(_names(task)))
 
 
 def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
@@ -130,8 +148,7 @@ def _task(
         run_file = suite.prepare(task, place / "task", words=options.words)
         return Ground.open(task.name, run_file, place / "scratch", sandbox, spark, memory)
 
-    rate = options.rate if options.rate is not None else probability((task.name, *task.description.aliases))
-    return Task(task.name, opened, partial(_differences, task, place, memory, spark), rate)
+    return Task(task.name, opened, partial(_differences, task, place, memory, spark), _rate(task, options))
 
 
 def _differences(

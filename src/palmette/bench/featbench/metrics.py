@@ -179,4 +179,4 @@ def _reason(record: Record) -> str:
     if "budget" in record.reason:
         return "the limit of steps or attempts was reached"
     actor = next((name for name in (*ORDER, "pull_request") if record.reason.startswith(f"{name} failed")), "")
-    return f"{actor} failed, and nobody was left to send it to" if actor else record.reason[:80] or record.status
+    return f"{actor} failed" if actor else record.reason[:80] or record.status

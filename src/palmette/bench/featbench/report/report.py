@@ -199,8 +199,9 @@ def _actors(material: Material) -> list[Block]:
     return [
         Heading("By actor"),
         Text(
-            f"Attempts of the published actors in the runs with the planner `{guided}`. As in the paper, actors whose "
-            "criterion is loose succeed most, and the end-stage actors carry the failures of those before them."
+            f"Attempts of the published actors in the runs with the planner `{guided}`. In the paper, actors whose "
+            "criterion is loose succeed most, and the end-stage actors fail most; here the same probability of a fault "
+            "holds for all."
         ),
         Table(("actor", "invocations", "successes", "failures", "failed"), rows),
         Plot("actors", "Successes and failures by actor", plots.actors(tallies)),
