@@ -42,8 +42,25 @@ PASS = MappingProxyType({"offline": (0.833, 0.373), "sequential": (0.600, 0.490)
 """The published success of the three ways to plan: mean, and the deviation of single runs."""
 MEAN = sum(one.rate for one in PUBLISHED.values()) / len(PUBLISHED)
 """The rate of tasks that were not published."""
-CALIBRATED: Mapping[str, float] = MappingProxyType({})
-"""By task: the probability of a fault at a draw, with the latent share and the attempts of the base condition."""
+CALIBRATED: Mapping[str, float] = MappingProxyType(
+    {
+        "usr_ofr_intr_ftrs_agg": 0.669,
+        "usr_ofr_catg_intr": 0.350,
+        "usr_ofr_rdm_ftrs": 0.553,
+        "usr_ofr_rdm_agg_ftrs": 0.900,
+        "tp_ofr_ftrs": 0.333,
+        "card_txn_features": 0.856,
+        "dda_txn_features": 0.556,
+        "ofr_intr_mrch_fasttext_emb_ftrs_agg": 0.363,
+        "usr_card_txn_fasttext_ftrs_agg": 0.241,
+        "usr_dda_txn_fasttext_ftrs_agg": 0.325,
+    }
+)
+"""By task: the probability of a fault at a draw, with the latent share and the attempts of the base condition.
+
+Found by `calibrate`, 24 runs a task, within 0.02 of the published rate; but for `usr_ofr_rdm_agg_ftrs`, where at 0.9 the
+actors run out of mistakes that they have not made, and 0.61 of the attempts fail instead of 0.64.
+"""
 
 
 def published(names: tuple[str, ...]) -> Published | None:
