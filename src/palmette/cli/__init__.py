@@ -10,6 +10,7 @@ import errno
 import importlib
 import importlib.util
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -71,8 +72,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, epilog=EXIT_STATUS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="palmette")
-def cli() -> None:
+@click.option(
+    "--isolation",
+    type=click.Choice(["bubblewrap", "landlock", "none"]),
+    help="What keeps generated code from your files and network: by default the best that works; none allows both.",
+)
+def cli(isolation: str | None) -> None:
     """Machine-learning code that a team can merge: measured, and written along a topology you can read."""
+    if isolation:
+        os.environ["PALMETTE_ISOLATION"] = isolation
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

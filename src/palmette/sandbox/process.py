@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import shutil
 import socket
@@ -217,6 +217,7 @@ class _Supervised:
         namespaces = list(network.namespaces) if network else []
         spec = {
             **walls._asdict(),
+            "argv": list(walls.argv),
             "seccomp": walls.seccomp.hex(),
             "namespaces": namespaces,
             "env": {**walls.env, **environment},
@@ -233,10 +234,11 @@ class _Supervised:
         report_read, report = os.pipe()
         self._control, self._report = os.fdopen(control_write, "wb", buffering=0), os.fdopen(report_read, "rb")
         self.popen = self._popen(control, report, namespaces, is_server)
-        line = memoryview(json.dumps(spec).encode() + b"\n")
+        told = marshal.dumps(spec)
+        left = memoryview(len(told).to_bytes(8, "little") + told)
         with suppress(BrokenPipeError):  # it ended at once; `wait` tells
-            while line:  # through the pipe, not as an argument: those are public
-                line = line[self._control.write(line) :]
+            while left:  # through the pipe, not as an argument: those are public
+                left = left[self._control.write(left) :]
 
     def _popen(self, control: int, report: int, namespaces: list[int], is_server: bool) -> subprocess.Popen[bytes]:
         try:
@@ -270,10 +272,10 @@ class _Supervised:
             raise
         self._control.close()
         with self._report:
-            report = self._report.read()
+            report = self._report.read().decode()
         if report:
-            outcome: dict[str, Any] = json.loads(report)
-            return outcome
+            code, ended, taken, note = report.split("\n", 3)
+            return {"exit_code": int(code), "ended": ended, "note": note, "seconds": float(taken)}
         return {
             "exit_code": -9,
             "ended": "killed",

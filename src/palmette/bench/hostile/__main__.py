@@ -5,13 +5,16 @@ Levels are those of PALMETTE_ISOLATION; without any, all. Exit status 1 when one
 
 from __future__ import annotations
 
+import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from palmette.bench.hostile.bench import Kind, Outcome, attempt, programs
 from palmette.errors import MachineError
@@ -25,36 +28,48 @@ KINDS: tuple[Kind, ...] = ("refused", "harmless", "succeeded")
 def main(levels: Sequence[str]) -> int:
     """Prints a table for each level."""
     wrong = 0
-    plain = overhead(())
-    print(f"a program of nothing, without the sandbox: {plain:.0f} ms\n")
+    plain = cost(())
+    print(f"a program that does nothing takes {plain.wall:.0f} ms, {plain.processor:.0f} of them on a processor\n")
     for level in levels or LEVELS:
         try:
             sandbox = Sandbox(isolation_of(level))
-            own = overhead((sandbox,))
+            own = cost((sandbox,))
         except MachineError as error:
             print(f"{level}: {error}\n")
             continue
         outcomes = [attempt(program, sandbox) for program in programs()]
         print_table(sandbox.isolation.name, outcomes)
-        print(f"overhead of a run: {own - plain:.0f} ms\n")
+        wall, processor = own.wall - plain.wall, own.processor - plain.processor
+        print(f"  added to a run: {wall:.0f} ms, {processor:.0f} of them on a processor\n")
         wrong += sum(one.kind == "succeeded" for one in outcomes) * (level != UNSAFE)
     return int(wrong > 0)
 
 
-def overhead(sandboxes: Sequence[Sandbox]) -> float:
-    """The median time of a Python program that does nothing, in milliseconds; in the sandbox where one is given."""
-    import subprocess
+class Cost(NamedTuple):
+    """The median of some runs, in milliseconds; on a busy machine the processor's says more."""
 
-    times, command = [], python_command("-c", "")
+    wall: float
+    processor: float
+
+
+def cost(sandboxes: Sequence[Sandbox]) -> Cost:
+    """What a Python program that does nothing takes; in the sandbox where one is given."""
+    walls, processors, command = [], [], python_command("-c", "")
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(RUNS):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), _processor()
             for sandbox in sandboxes:
                 sandbox.run(command, cwd=Path(folder))
             if not sandboxes:
                 subprocess.run(command, cwd=folder, check=True)
-            times.append(1000 * (time.perf_counter() - started))
-    return statistics.median(times)
+            walls.append(1000 * (time.perf_counter() - started))
+            processors.append(1000 * (_processor() - used))
+    return Cost(statistics.median(walls), statistics.median(processors))
+
+
+def _processor() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def print_table(name: str, outcomes: Sequence[Outcome]) -> None:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
+
+TYPE_CHECKING = False  # the real one takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _INODE = 4096
 """Bytes that a file takes at least."""
 _PATIENCE = 20
 """How many times as long as a count takes it is waited before the next."""
-
-
-class _Free(NamedTuple):
-    room: int
-    """Bytes."""
-    files: int
 
 
 class Disk:
@@ -44,7 +40,8 @@ class Disk:
     def _lost(self) -> int:
         """The most that any of the disks has lost."""
         now = [(before, free) for folder, before in self._before.items() if (free := _free(folder))]
-        return max((before.room - free.room + _INODE * (before.files - free.files) for before, free in now), default=0)
+        lost = ((room - now_room) + _INODE * (files - now_files) for (room, files), (now_room, now_files) in now)
+        return max(lost, default=0)
 
     def _changed(self, pids: list[int]) -> Iterator[os.stat_result]:
         seen: set[tuple[int, int]] = set()
@@ -54,10 +51,11 @@ class Disk:
                 yield stat
 
 
-def _free(folder: str) -> _Free | None:
+def _free(folder: str) -> tuple[int, int] | None:
+    """Bytes and files that there is room for on the disk of a folder."""
     with suppress(OSError):
         found = os.statvfs(folder)
-        return _Free(found.f_bavail * found.f_frsize, found.f_ffree)
+        return found.f_bavail * found.f_frsize, found.f_ffree
     return None
 
 

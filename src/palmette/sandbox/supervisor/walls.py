@@ -10,7 +10,10 @@ import os
 import signal
 import struct
 import sys
-from typing import Any
+
+TYPE_CHECKING = False  # the real one takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 _IS_LINUX = sys.platform == "linux"
 _LIBC: Any = ctypes.CDLL(None, use_errno=True)

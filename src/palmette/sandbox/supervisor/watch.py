@@ -6,16 +6,19 @@ import os
 import select
 import signal
 import time
-from typing import Any
 
 from .disk import Disk
 from .tree import descendants, memory_mb, reap
 
+TYPE_CHECKING = False  # the real one takes long to import
+if TYPE_CHECKING:
+    from typing import Any
+
 _LOOK_EVERY = 0.1
 
 
-def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> dict[str, Any]:
-    """How it ended: exit_code, ended, note."""
+def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[int, str, str]:
+    """Its exit code, how it ended, and a note."""
     limits = spec["limits"]
     seconds = limits["seconds"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
@@ -51,17 +54,17 @@ def _exceeded(limits: dict[str, Any], disk: Disk) -> str:
     return ""
 
 
-def _ended(status: int, by_other: bool) -> dict[str, Any]:
+def _ended(status: int, by_other: bool) -> tuple[int, str, str]:
     """`by_other`: a program in between told the status, and tells signal N as 128 + N, as shells do."""
     code = os.waitstatus_to_exitcode(status)
     if by_other and code - 128 in set(signal.Signals):
         code = 128 - code
     if code >= 0:
-        return {"exit_code": code, "ended": "exited", "note": ""}
+        return code, "exited", ""
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     notes = {"SIGXFSZ": "it wrote a larger file than is allowed", "SIGSYS": "it made a system call that is not allowed"}
-    return {"exit_code": code, "ended": "killed", "note": notes.get(name, f"{name} ended it")}
+    return code, "killed", notes.get(name, f"{name} ended it")
 
 
-def _stopped(ended: str, note: str) -> dict[str, Any]:
-    return {"exit_code": -int(signal.SIGKILL), "ended": ended, "note": note}
+def _stopped(ended: str, note: str) -> tuple[int, str, str]:
+    return -int(signal.SIGKILL), ended, note
