@@ -58,8 +58,8 @@ CALIBRATED: Mapping[str, float] = MappingProxyType(
 )
 """By task: the probability of a fault at a draw, with the latent share and the attempts of the base condition.
 
-Found by `calibrate`, 24 runs a task, within 0.02 of the published rate; but for `usr_ofr_rdm_agg_ftrs`, where at 0.9 the
-actors run out of mistakes that they have not made, and 0.61 of the attempts fail instead of 0.64.
+Found by `calibrate`, 24 runs a task, within 0.02 of the published rate; but for `usr_ofr_rdm_agg_ftrs`, where at 0.9
+the actors run out of mistakes that they have not made, and 0.61 of the attempts fail instead of 0.64.
 """
 
 
