@@ -49,6 +49,16 @@ def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
         assert outcome.result.isolation == isolated.isolation.name
 
 
+FORGED = "every-report-passes no-test-is-called no-test-is-chosen record-is-replaced-at-the-end start-up-file"
+
+
+@pytest.mark.parametrize("name", FORGED.split())
+def test_no_outcome_of_a_test_is_forged_by_simple_means(sandbox: Sandbox, name: str) -> None:
+    (program,) = programs(frozenset({name}))
+    outcome = attempt(program, sandbox)
+    assert not outcome.found and outcome.kind == "refused", outcome.result
+
+
 def test_the_quick_ones_are_among_the_hostile_programs() -> None:
     every = [program.name for program in programs()]
     assert len(every) == len(set(every)) >= 40 and set(every) >= {*QUICK.split()}

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from palmette.sandbox import ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox.isolation import missing
 
 MARK = "palmette-test-marker"
 
@@ -141,18 +142,26 @@ def test_death_by_signal_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_everything_ends_when_palmette_is_killed() -> None:
-    mark = f"{MARK}-orphan-{os.getpid()}"
+@pytest.mark.parametrize("level", sorted(LEVELS))
+def test_everything_ends_when_palmette_is_killed(level: str, tmp_path: Path) -> None:
+    if missing(level):
+        pytest.skip(missing(level))
+    mark = f"{MARK}-orphan-{level}-{os.getpid()}"
     code = (
         "import sys; from pathlib import Path; from palmette.sandbox import Sandbox, python_command\n"
-        "server = Sandbox().start(python_command('-c', sys.argv[1]), cwd=Path('/'))\n"
+        "server = Sandbox().start(python_command('-c', sys.argv[1]), cwd=Path(sys.argv[2]))\n"
         "print('started', server.scratch, flush=True); import time; time.sleep(300)"
     )
-    argument = f"import time; time.sleep(300) # {mark}"
-    parent = subprocess.Popen([sys.executable, "-c", code, argument], stdout=subprocess.PIPE, text=True)
+    argument = f"import os, time\nif not os.fork(): os.setsid(); os.fork()\ntime.sleep(300) # {mark}"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, argument, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PALMETTE_ISOLATION": level},
+    )
     assert parent.stdout
     scratch = Path(parent.stdout.readline().split()[1])
-    assert len(running(mark)) >= 1 and scratch.exists()
+    assert becomes_true(lambda: len(running(mark)) >= 4) and scratch.exists(), "with palmette itself"
     parent.kill()
     parent.wait()
     parent.stdout.close()
