@@ -58,7 +58,8 @@ def wilson(successes: int, count: int, z: float = 1.96) -> Interval:
     share = successes / count
     middle = share + z * z / (2 * count)
     spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    return Interval((middle - spread) / (1 + z * z / count), (middle + spread) / (1 + z * z / count))
+    whole = 1 + z * z / count
+    return Interval(max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole))
 
 
 def usual_pass_at(k: int, successes: int, count: int) -> float:

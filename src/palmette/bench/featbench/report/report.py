@@ -265,7 +265,7 @@ def _sweep(material: Material, sweep: _Sweep, conditions: Sequence[Condition]) -
             for (x, records), share, one in zip(points, shares, bounds, strict=True)
         ]
     return [
-        Heading(sweep.label.capitalize(), 3),
+        Heading(sweep.label[0].upper() + sweep.label[1:], 3),
         Text(sweep.about),
         Table(("planner", sweep.label, "runs", "successful", "95 %", "failed attempts"), rows),
         Plot(sweep.name, f"Share of successful runs by {sweep.label}", plots.curves(lines, sweep.label)),
