@@ -60,6 +60,7 @@ def aim_of(requirements: Requirements, dataset: Dataset, seed: int = 0, share: f
     return Aim(
         target=target,
         task=task,
+        group=split.group if dataset.column(split.group) is not None and share else "",
         time=_time(dataset, target) if split.by == "time" and share else "",
         since=split.test_from if share else "",
         share=test if share and 0 < test < 1 else share,
@@ -191,7 +192,8 @@ def positive_class(requirements: Requirements, target: TargetProfile | None) -> 
     if target is None or target.class_count != 2:
         return None
     first, second = (one.value for one in target.classes)  # the most frequent first
-    meant = measured_class(requirements.text, (first, second), requirements.problem.classes)
+    named = next((one for one in (first, second) if one.casefold() == requirements.problem.positive.casefold()), None)
+    meant = named or measured_class(requirements.text, (first, second), requirements.problem.classes)
     if meant is not None:
         return meant
     negative = [value for value in (first, second) if value.strip().casefold() in NEGATIVE]

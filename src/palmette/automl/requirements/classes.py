@@ -22,6 +22,9 @@ _MEASURED = (
     r"\b(?:recall|precision|sensitivity|f-?1|f score|hit rate)\b(?:[^.;]|\.\d){0,60}?"
     r"\b(?:of|for|on)\s+(?:the\s+)?(?:class\s+|label\s+)?"
 )
+_CLASS = r"(?:positive|interesting|relevant) (?:class|label|case|value|one)|(?:class|label|case|value) of interest"
+_POSITIVE = rf"\b(?:the )?(?:{_CLASS})(?:es|s)?\s*(?:is|are|=|:|being|should be|must be)?\s*"
+_IS_POSITIVE = rf"(?:is|are|as|being|=|counts? as)\s+(?:the\s+)?(?:{_CLASS}|positives?\b)"
 
 
 class Classes(NamedTuple):
@@ -106,7 +109,10 @@ def measured_class(text: str, values: Sequence[str], named: Sequence[str] = ()) 
     found = {
         value
         for name, value in called.items()
-        if re.search(rf"{_MEASURED}[\"'`]?{re.escape(name)}(?![\w-])", text, re.I) is not None
+        if re.search(
+            rf"(?:{_MEASURED}|{_POSITIVE})[\"'`]?{re.escape(name)}(?![\w-])|"
+            rf"(?<![\w-]){re.escape(name)}[\"'`]?\s+{_IS_POSITIVE}", text, re.I
+        ) is not None
     }
     return found.pop() if len(found) == 1 else None
 

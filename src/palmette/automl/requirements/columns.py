@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from palmette.automl.requirements.model import ColumnHint
@@ -12,6 +13,10 @@ from palmette.automl.requirements.spelling import slips
 from palmette.automl.requirements.vocabulary import vocabulary
 
 Columns = Mapping[str, ColumnHint]
+_OWNER = 0.3
+"""How much a word counts that only says whose the target is, as in `next year's weather`."""
+_UNIT = 0.9
+"""How well a name is covered whose last short word, a unit perhaps, is passed over."""
 
 USUAL = (
     "target",
@@ -132,15 +137,20 @@ def rank(phrase: str, columns: Columns) -> list[Match]:
     words = words_in(head, known)
     said = [(word, 0.5 if word.endswith("ly") and word != words[-1] else 1.0) for word in words]
     said += [(word, 0.5) for word in (words_in(rest, known) if rest else [])]
+    owners = {owner.casefold() for owner in re.findall(r"(\w+)'s\s", phrase)}
+    said = [(word, _OWNER * weight if word.casefold() in owners else weight) for word, weight in said]
     if not said:
         return []
+    plain = re.findall(r"[a-z]+", phrase.casefold())
     found = []
     for name in columns:
         parts = _without_unit(split_name(name))
         fits = [max((likeness(word, part) * weight for word, weight in said), default=0.0) for part in parts]
-        covered = sum(fits) / len(parts)
+        covered = sum(fits) / len(parts) * (1.0 if len(parts) == len(split_name(name)) else _UNIT)
         initials = "".join(word[0] for word in re.findall(r"[a-z]+", phrase.casefold()))
         if len(parts) == 1 and len(name) >= 3 and parts[0] in initials:
+            covered = 1.0
+        if len(parts) == 1 and len(name) >= 4 and any(_runs_on(parts[0], *pair) for pair in pairwise(plain)):
             covered = 1.0
         told = sum(max(likeness(word, part) for part in parts) * weight for word, weight in said) / sum(
             weight for _, weight in said
@@ -283,6 +293,11 @@ def _without_unit(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _key(words: str) -> str:
     return re.sub(r"[^a-z0-9]", "", words.casefold())
+
+
+def _runs_on(name: str, first: str, second: str) -> bool:
+    """Whether a name begins with one word and ends in the beginning of the next, as `dewp` does of `dew point`."""
+    return first != name and name.startswith(first) and (first + second).startswith(name)
 
 
 def _skeleton(short: str, long: str) -> bool:

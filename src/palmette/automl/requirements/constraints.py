@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, NamedTuple, cast
 
 from palmette.automl.requirements.model import Comparison, Constraint, Metric, Quantity, Task
 from palmette.automl.requirements.quantities import Amount, Compared, amounts
 from palmette.automl.requirements.text import Span, Text
-from palmette.automl.requirements.vocabulary import ERROR, Mention, vocabulary
+from palmette.automl.requirements.vocabulary import ERROR, UNMEASURED, Mention, vocabulary
 
 _CUES: tuple[tuple[Quantity, str], ...] = (
     (
@@ -18,19 +19,16 @@ _CUES: tuple[tuple[Quantity, str], ...] = (
         r"train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
         r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|"
         r"clustering|tun(?:e|ing)|search(?:ing)?|build(?:ing)? time|optimi[sz]ation|"
-        r"time budget|budget|you have|i have|we have|finish(?:ed)?|gpu time|compute time|"
-        r"done|ready",
+        r"time budget|budget|you have|i have|we have|finish(?:ed)?|gpu time|compute time|done|ready",
     ),
     (
         "prediction time",
         r"predict(?:s|ions?|ing)?|inferences?|infer|latency|respon(?:d|ds|se)|answer\w*|"
         r"answer(?:s|ed)|scor(?:es|ing)(?! of)|score(?= (?:\d|all|the|each|every))|serv(?:e|es|ing)|"
-        r"per (?:row|sample|instance|item|record|request|query|example|call|image|"
-        r"prediction|"
+        r"per (?:row|sample|instance|item|record|request|query|example|call|image|prediction|"
         r"customer|message)|(?:each|every|single|one|1) (?:row|sample|instance|item|record|"
         r"request|query|example|call|image|prediction)|"
-        r"(?:the |whole |entire |complete |full )?test (?:set|data|split|file)|batch|"
-        r"runtime|"
+        r"(?:the |whole |entire |complete |full )?test (?:set|data|split|file)|batch|runtime|"
         r"classif(?:y|ies|ying)(?= (?:each|every|an?|1) )",
     ),
     ("model size", r"model(?: file)?(?: size)?|size|footprint|disk(?: space)?|file|fits? (?:in|into|on)|weighs?"),
@@ -43,13 +41,11 @@ _SET = re.compile(
 )
 _EACH = re.compile(r"\b(?:every|each|an?|per)\s+\w+", re.I)
 _NOT_MODEL = re.compile(
-    r"\s*(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:data|dataset|data set|csv|ram|memory|vram|"
-    r"traffic|disk space)\b",
+    r"\s*(?:of\s+)?(?:the\s+)?(?:\w+\s+)?(?:data|dataset|data set|csv|ram|memory|vram|traffic|disk space)\b",
     re.I,
 )
 _RECENT = re.compile(
-    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|after|older than|"
-    r"each)\s*(?:the\s+)?$",
+    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|after|older than|each)\s*(?:the\s+)?$",
     re.I,
 )
 _GOAL = re.compile(
@@ -58,21 +54,27 @@ _GOAL = re.compile(
     re.I,
 )
 _FACT = re.compile(
-    r"\b(?:current(?:ly)?|existing|today|so far|now|previous(?:ly)?|old|last year|"
-    r"already|"
+    r"\b(?:current(?:ly)?|existing|today|so far|now|previous(?:ly)?|old|last year|already|"
     r"at the moment|baseline|incumbent|human|literature|paper|published)\b",
     re.I,
 )
 _BEAT = re.compile(
-    r"\b(?:beat|outperform|improve (?:up)?on|better|exceed|surpass|higher|do more|"
-    r"top) ?(?:it|that|this|them|than)?\b",
+    r"\b(?:beat|outperform|improve (?:up)?on|better|exceed|surpass|higher|do more|top)"
+    r" ?(?:it|that|this|them|than)?\b",
     re.I,
 )
 _BEAT_IT = re.compile(r"\b(?:beat|outperform|improve (?:up)?on|exceed|surpass|top)\s+(?:it|that|this|them)\b", re.I)
 _ABOUT_SCORE = re.compile(r"\b(?:it|this|that|score|performance|value|result|quality|number)\b", re.I)
 _UNSURE = re.compile(
-    r"\b(?:confidence|significance|quantile|percentile|of (?:the )?(?:rows|data|cases|"
-    r"samples|customers|values)|missing|threshold|random state|seed)\b",
+    r"\b(?:confidence|significance|quantile|percentile|missing|threshold|random state|seed|"
+    r"of (?:the )?(?:rows|data|cases|samples|customers|values))\b",
+    re.I,
+)
+_SLOW = 60.0
+"""Seconds from which a duration is a bound of a prediction only where a word of bounding or of speed says so."""
+_QUICK = re.compile(
+    r"\b(?:latency|respon\w+|answer\w*|within|takes?|taking|inferences?|runtime|serv\w+|fast|quick\w*|speed|limit|budget|"
+    r"per prediction|prediction time|batch|done|finish\w*|ready|(?:the |whole |entire |full )?test (?:set|data|file))\b",
     re.I,
 )
 _VAGUE = re.compile(r"done|ready|finish(?:ed)?|clustering|(?:you|i|we) have|fitting|search(?:ing)?", re.I)
@@ -171,6 +173,10 @@ def _in_its_unit(text: Text, amount: Amount, metrics: Sequence[Mention], others:
     metric = _metric_of(text, amount, metrics, sentence)
     if metric not in ("mae", "rmse", "medae"):
         return None
+    nearest = min((one for one in metrics if one.name == metric), key=lambda one: abs(one.start - amount.start))
+    closer = abs(nearest.start - amount.start)
+    if not amount.comparison and any(abs(nearest.start - one.start) < closer for one in others):
+        return None
     away = min(
         distance(text, Span(m.start, m.end), amount, ())
         for m in metrics
@@ -190,8 +196,7 @@ def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
     before = text.plain[max(0, amount.start - 40) : amount.start]
     long = amount.value >= 86400
     if _RECENT.search(before) or re.match(
-        r"\s+(?:ahead|ago|old|earlier|later|before|in advance|intervals?|data|history|"
-        r"window)",
+        r"\s+(?:ahead|ago|old|earlier|later|before|in advance|intervals?|data|history|window)",
         text.plain[amount.end :],
     ):
         return None
@@ -201,6 +206,8 @@ def _time(text: Text, amount: Amount, others: Sequence[Amount]) -> Found | None:
     if cue is None and not long and amount.comparison:
         quick = _EACH.search(text.plain, sentence.start, sentence.end) is not None and amount.value < 60
         cue = "prediction time" if quick or amount.value < 1 else "training time"
+    if cue == "prediction time" and not amount.comparison and amount.value >= _SLOW and not _QUICK.search(text.plain):
+        return None
     if cue is None or (long and cue != "training time") or (long and not amount.comparison):
         return None
     return _with_sign(text, amount, cue)
@@ -245,6 +252,8 @@ def _score(
     if _UNSURE.search(text.plain, amount.start, min(sentence.end, amount.end + 30)):
         return None
     metric, weak = _metric_of(text, amount, metrics, sentence), False
+    if metric == UNMEASURED:
+        return None
     if metric == ERROR:
         return _of_error(text, amount, task)
     if metric is None:
@@ -262,7 +271,7 @@ def _score(
     if fact:
         if not _BEAT.search(text.plain, sentence.start):
             return None
-        amount = _signed(amount, "better")
+        amount = replace(amount, comparison="better")
     elif not amount.comparison and not weak and not _stated(text, amount, metrics):
         return None
     return _with_sign(text, amount, "score", metric, value)
@@ -386,14 +395,9 @@ def _words(text: Text, amount: Amount) -> tuple[int, int]:
     return start, end
 
 
-def _signed(amount: Amount, sign: Compared) -> Amount:
-    from dataclasses import replace
-
-    return replace(amount, comparison=sign)
-
-
-def unread(text: Text, numbers: Sequence[Amount], found: Sequence[Found]) -> tuple[str, ...]:
+def unplaced(text: Text, numbers: Sequence[Amount], found: Sequence[Found]) -> tuple[str, ...]:
     """Numbers with a bound or a unit that became no constraint, with the words around them."""
-    left = [one for one in numbers if one.comparison or one.unit]
     used = {one.amount.start for one in found}
-    return tuple(text.quote(*_words(text, one)) for one in left if one.start not in used)
+    left = [one for one in numbers if one.start not in used and (one.comparison or one.unit)]
+    quotes = [(one, text.quote(*_words(text, one))) for one in left]
+    return tuple(words for one, words in quotes if one.comparison or not re.search(r"\ban? \w+$|\bper \w+$", words))

@@ -135,6 +135,8 @@ class SplitWish(Model):
     folds: int | None = None
     """Of a cross-validation; 0 where the request leaves the number open."""
     by: Literal["time", "group", "stratified", "random"] | None = None
+    group: str = ""
+    """Of a division by groups: the column whose equal values must stay in one part, e.g. that of the customers."""
     test_from: str = ""
     """Where the rows to test on begin, as far as it is named: `2024`, `2024-03`, `2024-03-15`, `--03` for the last
     March; or how long before the end of the data: `P3M`."""
@@ -179,6 +181,8 @@ class ProblemPart(Model):
     constraints: tuple[Constraint, ...] = ()
     classes: tuple[str, ...] = ()
     """The names of the classes, as written."""
+    positive: str = ""
+    """The value of the target that a metric such as F1, precision or recall is about, as the column has it."""
     n_classes: int | None = None
     n_clusters: int | None = None
     least_clusters: int | None = None
@@ -249,7 +253,7 @@ class Requirements(Model):
     """By field, e.g. `problem.task`: the words of the request that it was read from. Lists carry theirs themselves."""
     assumptions: tuple[Assumption, ...] = ()
     unread: tuple[str, ...] = ()
-    """Numbers with a bound or a unit that no rule could place, with the words around them: a person should look."""
+    """Words that look like a wish and that nothing else here rests on: nothing keeps to them, a person should look."""
 
 
 class Question(Model):

@@ -8,10 +8,11 @@ from typing import NamedTuple, cast
 
 from palmette.automl.requirements import datasets, goals, tasks, uses, wishes
 from palmette.automl.requirements.algorithms import algorithms
-from palmette.automl.requirements.classes import Classes, Groups, classes, clusters
+from palmette.automl.requirements.classes import Classes, Groups, classes, clusters, measured_class
 from palmette.automl.requirements.columns import named_in
-from palmette.automl.requirements.constraints import Found, bounds, constraints, unread
+from palmette.automl.requirements.constraints import Found, bounds, constraints, unplaced
 from palmette.automl.requirements.goals import Goal
+from palmette.automl.requirements.leftover import unread
 from palmette.automl.requirements.model import (
     Assumption,
     ColumnHint,
@@ -34,12 +35,14 @@ from palmette.automl.requirements.relevance import in_another_language, refusal
 from palmette.automl.requirements.splits import split
 from palmette.automl.requirements.targets import bare, choose, phrases
 from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.together import together
 from palmette.automl.requirements.vocabulary import (
     Mention,
     algorithm_mentions,
     error_mentions,
     mentions,
     metric_mentions,
+    unmeasured_mentions,
     vocabulary,
 )
 
@@ -112,7 +115,13 @@ class _Reader:
         self.named = algorithm_mentions(self.text.plain)
         self.split, words, self.taken = split(self.text)
         self._quote("dataset.split", words)
-        self.excluded = uses.excluded(self.text, columns)
+        self.barred = uses.excluded(self.text, columns)
+        self.excluded = self.barred.columns
+        clusters = tasks.said_task(self.text, self.metrics, self.named).task == "clustering"
+        self.together = together(self.text, columns, dividing=not clusters)
+        self.taken += [self.together.span] if self.together else []
+        if self.together is not None and self.together.column:
+            self._quote("dataset.split.group", self.text.quote(self.together.span.start, self.together.span.end))
         self.goal = self._goal()
         self.task = self.goal.task
         self.modality, word = tasks.said_modality(self.text, self.task, columns, files)
@@ -136,8 +145,8 @@ class _Reader:
             ),
             evidence=self.evidence,
             assumptions=(*self.goal.assumptions, *self.scored.assumptions),
-            unread=self.scored.unread,
         )
+        made = made.model_copy(update={"unread": unread(self.text, made, self._missed(), self.scored.unread)})
         declined = refusal(self.text, made, self.columns, bool(self.columns or self.files), self.goal)
         if declined is None:
             return Understanding(requirements=made, question=self.goal.question or self.scored.question)
@@ -145,9 +154,14 @@ class _Reader:
         user = made.user.model_copy(update={"intent": intent})
         return Understanding(requirements=made.model_copy(update={"user": user}), refusal=declined)
 
+    def _missed(self) -> list[Span]:
+        """What rules something out or keeps rows together and fits no column."""
+        groups = [self.together.span] if self.together and not self.together.column else []
+        return [*self.barred.missed, *groups] if self.columns else []
+
     def _goal(self) -> Goal:
         handed_over = mentions(self.text.plain, vocabulary().deliverables)
-        spoken = phrases(self.text, self._spans([*self.metrics, *self.named, *handed_over]))
+        spoken = phrases(self.text, [*self._spans([*self.metrics, *self.named, *handed_over]), *self.taken])
         told = tasks.said_task(self.text, self.metrics, self.named)
         sure = (
             told.task
@@ -155,7 +169,7 @@ class _Reader:
             else None
         )
         barred = [one.column for one in self.excluded]
-        chosen = choose(self.text.without(bounds(self.text)), spoken, self.columns, barred, sure)
+        chosen = choose(self.text.without([*bounds(self.text), *self.taken]), spoken, self.columns, barred, sure)
         goal = goals.decide(told, chosen, spoken, self.columns, self.answers)
         goal = goal._replace(named=bool(self.metrics or self.named))
         goal = in_another_language(self.text, self.columns, goal, self.answers)
@@ -178,9 +192,11 @@ class _Reader:
         ]
         metric = self._metric(fit)
         default = metric or (cast(Metric, self.metrics[0].name) if self.metrics else None)
-        told = sorted([*(fit or self.metrics), *error_mentions(self.text.plain, self.metrics)], key=lambda m: m.start)
+        others = unmeasured_mentions(self.text.plain)
+        named = [*(fit or self.metrics), *error_mentions(self.text.plain, [*self.metrics, *others]), *others]
+        told = sorted(named, key=lambda m: m.start)
         found = tuple(constraints(self.text, numbers, told, default, self.task))
-        rest = unread(self.text, numbers, found)
+        rest = unplaced(self.text, numbers, found)
         notes = tuple(
             Assumption(field="problem.constraints", value=str(one.constraint), why=one.note)
             for one in found
@@ -250,6 +266,7 @@ class _Reader:
             metric=self.scored.metric,
             constraints=tuple(one.constraint for one in self.scored.found),
             classes=told.names,
+            positive=(hint and measured_class(self.written, hint.examples, told.names)) or "",
             n_classes=counted or told.number,
             n_clusters=groups.number,
             least_clusters=groups.least,
@@ -276,7 +293,9 @@ class _Reader:
         )
 
     def _split(self) -> SplitWish | None:
-        """As said; by time where the goal needs it."""
+        """As said; by groups where rows are to be kept together; by time where the goal needs it."""
+        if self.together is not None:
+            return (self.split or SplitWish()).model_copy(update={"by": "group", "group": self.together.column})
         if not self.goal.by_time or (self.split is not None and self.split.by is not None):
             return self.split
         return (self.split or SplitWish()).model_copy(update={"by": "time"})

@@ -57,6 +57,13 @@ _EXPLAIN = re.compile(
     r"(?:meaning|definition|concept|idea) of|what does [\w ]{2,30} mean)\b",
     re.I,
 )
+_DECIDES = re.compile(
+    r"(?:^|[.!,:]\s+)(?:so |and |then )?(?:should|shall|will|would|can|is|does|do|may) (?:we|they|he|she|it|the|this|"
+    r"that|an?|our|my|each)"
+    r"\b(?! (?:use|write|learn|choose|take|prefer)\b)[^.!?]*\?",
+    re.I,
+)
+"""A question for a yes or no about a row, as `Should we give them the loan?`."""
 _DATA = re.compile(
     r"\b(?:data ?sets?|data|files?|csv|tables?|uploaded|attached|folder|recordings|"
     r"spread ?sheet|database|columns?|in this|records|logs|historical)\b",
@@ -110,6 +117,9 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
     if modelling or targeted or goal.named:
         return None
     if is_foreign(text) and columns:
+        return None
+    hint = columns.get(goal.chosen.column)
+    if _DECIDES.search(plain) and goal.chosen.how == "usual" and hint is not None and hint.distinct == 2:
         return None
     if _ASKS.search(plain) or not given:
         return _not_a_task("The request does not say what is to be predicted, grouped or forecast.")

@@ -132,14 +132,6 @@ def _shares(said: str) -> Iterable[tuple[Part, float, Span]]:
 def _by(plain: str, split_said: bool) -> By | None:
     if _BY_TIME.search(plain):
         return "time"
-    if re.search(
-        r"\bgroup(?:ed)?[ -]?(?:k-?fold|split|cv)|\bsplit\w* by (?:customer|patient|user|"
-        r"group|subject|person|store|machine)|\bsame (?:customer|patient|user|subject|"
-        r"person) (?:must|should|may|can)\s?(?:not|never)",
-        plain,
-        re.I,
-    ):
-        return "group"
     if re.search(r"\bstratif\w+", plain, re.I):
         return "stratified"
     return (

@@ -341,7 +341,8 @@ def _is_few(hint: ColumnHint) -> bool:
 def _answer(before: str, words: str) -> Answer:
     if re.search(r"\b(?:who|whether|if|will|would|does|likely|probability|risk)\b", before, re.I):
         return "yes or no"
-    many = re.search(r"\bhow\s+$", before, re.I) and re.match(_AMOUNT, words, re.I)
+    asked = re.search(r"\bhow\s+$", before, re.I) and re.match(_AMOUNT, words, re.I)
+    many = asked or re.search(r"\bworth$", words, re.I)
     return "amount" if many else ""
 
 

@@ -6,6 +6,7 @@ Every place in the plain text leads back to the words as they were written, so t
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -154,6 +155,13 @@ class Text:
         if end <= start:
             return ""
         return self.written[self._from[start] : self._to[end - 1]].strip()
+
+    def places(self, words: str) -> Iterator[Span]:
+        """Where a quotation stands in the plain text, as often as it does."""
+        for match in re.finditer(re.escape(words), self.written, re.IGNORECASE) if words else ():
+            start, end = bisect_left(self._from, match.start()), bisect_right(self._to, match.end())
+            if start < end:
+                yield Span(start, end)
 
     def without(self, spans: Collection[Span]) -> Text:
         """The same text with blanks in these places of the plain one."""

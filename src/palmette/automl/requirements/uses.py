@@ -4,32 +4,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from palmette.automl.requirements.columns import Columns, exact, named_in, rank, split_name
+from palmette.automl.requirements.columns import Columns, exact, likeness, named_in, rank, split_name
 from palmette.automl.requirements.model import Excluded, Task
-from palmette.automl.requirements.text import Text
+from palmette.automl.requirements.text import Span, Text
 
 _BARRED = re.compile(
-    r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|"
-    r"please not|not) (?:to )?(?:use|consider|include|look at|rely on|touch|take)|"
-    r"(?:uses?|using) (?:neither|no)|without(?: using)?|"
+    r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|must never|"
+    r"please not|not) (?:(?:be )?allowed to |to )?(?:use|consider|include|look at|rely on|touch|take|see|know|feed)\b|"
+    r"(?:uses?|using) (?:neither|no)|without(?: (?:us|look|consider|know|touch|see|tak|rely|regard)ing(?: at| on|"
+    r" to)?)?|"
+    r"w/o|forbid(?:s|den)?(?: to use| using| the use of)?|prohibit(?:s|ed)?(?: using| the use of)?|"
+    r"ban(?:s|ned)? (?:the use of|using)|(?:not|n't) discriminate (?:by|on)(?: the basis of)?|"
     r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
     r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
-    r"other than|"
+    r"other than|blind to|irrespective of|regardless of|stay away from|keep out|"
     r"but not|(?:everything|all|anything)(?: \w+)? (?:but|except)|"
-    r"use not)\b",
+    r"use not)(?!\w)",
+    re.I,
+)
+"""What comes before the columns that it rules out."""
+_OUT = re.compile(
+    r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away)\b",
     re.I,
 )
 _TELLS = re.compile(
-    r"['\"`]?[^.;,]{0,20}\b(?:gives? (?:it|the (?:target|answer|label)|this|"
-    r"everything) away|leaks?|(?:drop|exclude|ignore|remove) it|(?:must|may|should|"
-    r"can) ?not be used|"
-    r"(?:is|are) (?:not allowed|forbidden|off limits|a leak|cheating|"
-    r"only known (?:afterwards|later|after)))",
+    r"\b(?:gives? (?:it|the (?:target|answer|label)|this|everything) away|leaks?\b|"
+    r"(?:drop|exclude|ignore|remove) (?:it|them)\b|"
+    r"(?:must|may|should|shall|can|ought to) ?(?:not|never) (?:be (?:used|considered|included|part|looked at|taken|"
+    r"known)|"
+    r"go into|enter|influence|play|matter|count|affect)|(?:is|are) not to be used|plays? no r[oô]le|"
+    r"(?:has|have|need|needs|ought|must|should|shall|is|are) (?:to )?(?:stay|be left|be kept|remain|be) (?:out|aside|"
+    r"away)\b|"
+    r"(?:is|are) (?:not allowed|forbidden|prohibited|banned|illegal|taboo|off limits|a leak|cheating|meaningless|"
+    r"useless|"
+    r"irrelevant|misleading|only known (?:afterwards|later|after)))",
+    re.I,
+)
+"""What comes after the columns that it rules out."""
+_LIST_BEGINS = re.compile(
+    r"[;:]|\b(?:predict|classif|estimat|forecast|target)\w*\b[^,]*|\b(?:but|because|since|from|that|which|when|if|so|"
+    r"while|where|whereas|using|use|for|of|the column)\b",
     re.I,
 )
 _NOUN = r"(?:columns?|features?|variables?|fields?|attributes?|information|data|values?)"
-_IDS = re.compile(r"(?:the |all |any |every )?(?:ids?|identifiers?|keys?)(?: columns?)?", re.I)
+_IDS = re.compile(
+    r"(?:the |all |any |every )?(?:ids?|identifiers?|keys?|(?:row|record|line|running|serial|consecutive) "
+    r"(?:numbers?|ids?|index))(?: columns?)?",
+    re.I,
+)
+_FAMILY = re.compile(
+    r"(?:(?:any|all|every|none|each|everything)\s+)?(?:(?:of|about)\s+)?(?:the\s+)?(?P<word>\w+)(?:[ -](?:related|"
+    r"like))?"
+    r"\s+(?:columns|features|variables|fields|attributes)",
+    re.I,
+)
 _SURE = 0.65
 """How well words must fit a column that is not named in full, for it to be left out."""
 _LIKELY = 0.5
@@ -55,36 +85,80 @@ _BY = (
 )
 
 
-def excluded(text: Text, columns: Columns) -> tuple[Excluded, ...]:
+class Barred(NamedTuple):
+    """Columns that must not be used, and where words rule something out that is no column."""
+
+    columns: tuple[Excluded, ...]
+    missed: tuple[Span, ...]
+
+
+def excluded(text: Text, columns: Columns) -> Barred:
     """Columns that must not be used: known ones, or such as are called a column."""
     found: dict[str, Excluded] = {}
+    missed: list[Span] = []
+    for item in (*_before(text), *_around(text), *_after(text, columns)):
+        said = text.plain[item.start : item.end]
+        names = _names(said, columns) if columns else _called(said)
+        for name in names:
+            found.setdefault(name, Excluded(column=name, words=text.quote(item.start, item.end)))
+        if not names and re.search(r"[A-Za-z]{3}", said):
+            missed.append(item)
+    return Barred(tuple(found[name] for name in (columns or found) if name in found), tuple(missed))
+
+
+def _before(text: Text) -> Iterator[Span]:
+    """The items of lists after words that rule out."""
     for match in _BARRED.finditer(text.plain):
-        sentence = text.sentence(match.start())
-        rest = text.plain[match.end() : sentence.end]
+        rest = text.plain[match.end() : text.sentence(match.start()).end]
         stop = re.search(
-            r"[;:]|\b(?:for|but|because|since|as they|they|it|and (?:use|predict|train|is|"
-            r"the model|"
-            r"then)|which|that)\b",
+            r"[;:.!?](?=\s|$)|\b(?:for|but|because|since|as they|as it|they|it|and (?:use|predict|train|is|the model|"
+            r"make|then)|"
+            r"which|that|when|while|to (?:predict|train|estimate))\b|,\s+(?:predict|train|estimate|using|use|make|"
+            r"with)\b",
             rest,
         )
-        clause = rest[: stop.start()] if stop else rest
-        names = [name for _, _, name in named_in(clause, columns)]
-        called = re.match(
-            r"\s*(?:the )?(?:columns?|features?|variables?|fields?)?\s*['\"`]([\w .-]+)['\"`]|"
-            r"\s*the (\w+) (?:column|feature|variable|field)\b",
-            clause,
-            re.I,
-        )
-        if not columns and called:
-            names = [called[1] or called[2]]
-        for name in dict.fromkeys([*names, *_meant(clause, columns)]):
-            found.setdefault(
-                name, Excluded(column=name, words=text.quote(match.start(), match.end() + len(clause.rstrip())))
-            )
-    for start, end, name in named_in(text.plain, columns):
-        if _TELLS.match(text.plain, end):
-            found.setdefault(name, Excluded(column=name, words=text.quote(start, text.sentence(start).end)))
-    return tuple(found[name] for name in (columns or found) if name in found)
+        clause = (rest[: stop.start()] if stop else rest).rstrip()
+        yield from _spans(clause, match.end())
+
+
+def _around(text: Text) -> Iterator[Span]:
+    for match in _OUT.finditer(text.plain):
+        yield from _spans(match["list"], match.start("list"))
+
+
+def _after(text: Text, columns: Columns) -> Iterator[Span]:
+    """Back from the words that rule out, as long as items are columns."""
+    earlier = 0
+    for match in _TELLS.finditer(text.plain):
+        start = max(text.sentence(match.start()).start, earlier)
+        start = max((one.end() for one in _LIST_BEGINS.finditer(text.plain, start, match.start())), default=start)
+        earlier = match.end()
+        for item in reversed(_spans(text.plain[start : match.start()], start)):
+            if not _names(text.plain[item.start : item.end], columns):
+                break
+            yield item
+
+
+def _called(said: str) -> list[str]:
+    """What is called a column, where no columns are known."""
+    match = re.match(
+        rf"\s*(?:the )?{_NOUN}?\s*['\"`]([\w .-]+)['\"`]|\s*the (\w+) (?:column|feature|variable|field)\b", said, re.I
+    )
+    return [match[1] or match[2]] if match else []
+
+
+def _names(said: str, columns: Columns) -> list[str]:
+    """The columns that an item of a list names or means."""
+    if (family := _FAMILY.fullmatch(said.strip(" ,.'\""))) is not None:
+        word = family["word"]
+        near = [name for name in columns if any(likeness(word, part) > 0.9 for part in split_name(name))]
+        if near:
+            return near
+    return list(dict.fromkeys([*(name for _, _, name in named_in(said, columns)), *_meant(said, columns)]))
+
+
+def _spans(listed: str, start: int) -> list[Span]:
+    return [Span(*place) for place in _items(listed, start)]
 
 
 def features(text: Text, columns: Columns) -> tuple[str, ...]:
@@ -116,7 +190,7 @@ def features(text: Text, columns: Columns) -> tuple[str, ...]:
 def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
     """Where the items of a list stand, which begins at `start`."""
     begin = 0
-    for separator in re.finditer(r",?\s*\b(?:and|or)\b|,|$", listed):
+    for separator in re.finditer(r",?\s*\b(?:and|or|nor|as well as)\b|,|$", listed):
         if listed[begin : separator.start()].strip(" ,."):
             yield start + begin, start + separator.start()
         begin = separator.end()

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from palmette.automl.requirements.model import Metric, Modality, Task
 from palmette.documents import Model, read_document
 
+UNMEASURED = "unmeasured"
 ERROR = "error"
 """How wrong answers are, as long as it is not known which metric is meant."""
 
@@ -61,6 +62,8 @@ class Vocabulary(Model):
     """Words in the name of a column that tell that it is what one wants to know."""
     errors: tuple[str, ...]
     """Words for how wrong answers are, whatever the task."""
+    unmeasured: tuple[str, ...]
+    """Words for measures that no run takes."""
     foreign: frozenset[str]
     """Small words of other languages."""
     english: frozenset[str]
@@ -116,6 +119,11 @@ def error_mentions(plain: str, metrics: Iterable[Mention]) -> list[Mention]:
     """Mentions of an error that is none of the metrics; they are called `error`."""
     found = mentions(plain, {ERROR: vocabulary().errors})
     return [one for one in found if all(one.end <= other.start or other.end <= one.start for other in metrics)]
+
+
+def unmeasured_mentions(plain: str) -> list[Mention]:
+    """Mentions of measures that there are and that are not taken; they are called `unmeasured`."""
+    return mentions(plain, {UNMEASURED: vocabulary().unmeasured})
 
 
 def algorithm_mentions(plain: str) -> list[Mention]:

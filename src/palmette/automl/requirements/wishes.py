@@ -43,7 +43,7 @@ _HINT = re.compile(
     r"user) there)\b",
     re.I,
 )
-_PREPARE = re.compile(
+PREPARE = re.compile(
     r"\b(?:pre-?process\w*|normali[sz]\w+|standardi[sz]\w+|scal(?:e|"
     r"ing) (?:the )?(?:features|data|columns)|one-?hot\w*|imput\w+|"
     r"fill (?:in )?missing|"
@@ -130,7 +130,7 @@ def listed(text: Text, table: Mapping[str, tuple[str, ...]]) -> list[Mention]:
 
 def sentences_with(text: Text, what: str) -> tuple[str, ...]:
     """Sentences that say something about preparation, augmentation or the data, as written."""
-    pattern = {"preprocessing": _PREPARE, "hints": _HINT, "augmentation": re.compile(r"\baugment\w*", re.I)}[what]
+    pattern = {"preprocessing": PREPARE, "hints": _HINT, "augmentation": re.compile(r"\baugment\w*", re.I)}[what]
     return tuple(text.quote(s.start, s.end) for s in text.sentences if pattern.search(text.plain, s.start, s.end))
 
 

@@ -19,6 +19,7 @@ from palmette.automl.requirements import (
     UserPart,
     Verification,
 )
+from palmette.automl.requirements.leftover import still_unread
 from palmette.automl.requirements.quoting import shown_columns
 from palmette.automl.requirements.vocabulary import vocabulary
 from palmette.documents import Model
@@ -74,6 +75,8 @@ class RequirementParser(Agent):
         if any(self.implicated(violation, made) for violation in context.evidence):
             return Attempt(None, "The rules read the same again.", TERMINATE, context.evidence)
         context.progress(f"{made.problem.task or 'task open'}, {len(made.problem.constraints)} constraints")
+        for words in made.unread:
+            context.progress(f"Not understood, and kept to by nothing: {words!r}")
         return Attempt(made)
 
     def brief(self, input: ParserInput, context: Context) -> tuple[Section, ...]:
@@ -91,6 +94,8 @@ class RequirementParser(Agent):
     def read(self, answer: ParsedAnswer, input: ParserInput, context: Context) -> Attempt[Requirements]:
         parts = {name: getattr(answer, name) for name in ParsedAnswer.model_fields if name in Requirements.model_fields}
         made = Requirements(text=input.request.text, **parts)
+        rules = read(input.request, input.columns, input.verification).requirements
+        made = made.model_copy(update={"unread": still_unread(made, rules.unread)})
         wrong = wordless(made)
         return Attempt(None if wrong else made, answer.reason, answer.fix, tuple(wrong))
 
@@ -106,6 +111,7 @@ class RequirementParser(Agent):
         measured = [
             Measurement(name="requirements", status="failed" if wrong else "passed", detail=detail),
             *(Measurement(name="constraint left out", status="warning", detail=one) for one in missed),
+            *(Measurement(name="not understood", status="warning", detail=one) for one in output.unread),
         ]
         return Verdict.of(wrong, measured)
 

@@ -115,6 +115,7 @@ def _target(made: Requirements, columns: Columns, answers: Mapping[str, str]) ->
         return
     names = [("dataset.target_column", data.target_column)] if data.target_column or task != "clustering" else []
     names += [("dataset.excluded", one.column) for one in data.excluded]
+    names += [("dataset.split.group", data.split.group)] if data.split and data.split.group else []
     for field, name in names:
         if name not in columns:
             meant = f" Did you mean {close!r}?" if (close := nearest(name, columns)) else ""
