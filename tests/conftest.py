@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 from palmette.errors import MachineError
 from palmette.features.harness.connect import ConnectHarness
 from palmette.sandbox import Access, Sandbox, WarmSpark, find_java
+
+os.environ.setdefault("PALMETTE_ISOLATION", "none")
+"""So that tests need no kernel of a certain kind; those of isolation choose each level that works themselves."""
 
 
 @pytest.fixture(scope="session")

@@ -93,7 +93,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         budget=budget,
         approve=wanted.approve,
         seed=wanted.settings.seed,
-        about=f"{about(choice, budget)}\nplanner: {planner}",
+        about=f"{about(choice, budget)}\nplanner: {planner}\nisolation: {sandbox.isolation.name}",
         finish=lambda: describe(folder),
     )
 

@@ -14,7 +14,7 @@ import click
 
 from palmette.cli.screen import json_option, print_json
 from palmette.errors import MachineError, ModelError
-from palmette.sandbox import WarmSpark, find_java
+from palmette.sandbox import Sandbox, WarmSpark, find_java
 
 Status = Literal["ok", "missing", "optional"]
 
@@ -108,6 +108,7 @@ def _findings() -> Iterator[Finding]:
     yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}", "everything")
     yield _git()
     yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
+    yield _guarded("isolation", "generated code", lambda: Sandbox().isolation.name)
     for package in _PACKAGES:
         yield _package(package)
 

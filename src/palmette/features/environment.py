@@ -61,7 +61,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
         budget=budget,
         approve=run.approve,
         seed=run.seed,
-        about=f"{about(choice, budget)}\nplanner: {run.decider}",
+        about=f"{about(choice, budget)}\nplanner: {run.decider}\nisolation: {bench.sandbox.isolation.name}",
         close=close,
     )
 
