@@ -75,13 +75,13 @@ class Project:
         with _Watch(self.folder / out / TRIALS, track, metric, seconds, told):
             return self.python("train.py", *given, seconds=2 * seconds + 60)
 
-    def fit_again(self, chosen: Selection, blueprint: Blueprint, place: str) -> ExecutionResult:
-        """Fits chosen members on the rows that were laid out in `place`; leaves `again` there."""
+    def fit_again(self, chosen: Selection, blueprint: Blueprint, place: str, seconds: float) -> ExecutionResult:
+        """Fits chosen members on the rows that were laid out in `place`, if time is enough; leaves `again` there."""
         members = self.folder / place / "members.json"
         members.write_text(chosen.model_dump_json(), encoding="utf-8")
         rows, folds = f"{place}/train.{blueprint.source.format}", f"{place}/folds.csv"
         given = ["--data", rows, "--folds", folds, "--members", f"{place}/members.json", "--out", f"{place}/again"]
-        return self.python("train.py", *given, seconds=300)
+        return self.python("train.py", *given, seconds=seconds)
 
     def predict(
         self, rows: pd.DataFrame, blueprint: Blueprint, scratch: Path, model: str = "model"

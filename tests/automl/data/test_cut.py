@@ -131,6 +131,28 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     assert cut_of(visits(belongs=False), group="patient_id").told.grouped_by == ("patient_id",)
 
 
+@given(tables(), st.integers(0, 5), st.integers(5, 40))
+@settings(max_examples=40, deadline=None)
+def test_where_there_is_no_time_for_all_rows_fewer_are_learnt_from(table: pd.DataFrame, seed: int, most: int) -> None:
+    """The hold-out is the same; every class is still learnt, and what stays together does."""
+    whole, less = cut_of(table, seed=seed), cut_of(table, seed=seed, most=most)
+    assert less.told.digest == whole.told.digest and set(less.train) <= set(whole.train)
+    assert set(table["y"].iloc[less.train]) == set(table["y"].iloc[whole.train])
+    assert (less.told.training_rows, less.told.unused) == (len(less.train), len(whole.train) - len(less.train))
+    if less.groups is not None and whole.groups is not None:
+        left = np.isin(whole.train, less.train)
+        assert len(less.groups) == len(less.train) and not set(whole.groups[left]) & set(whole.groups[~left])
+
+
+def test_of_rows_in_time_the_latest_are_learnt_from() -> None:
+    table = frame().assign(day=pd.date_range("2024-01-01", periods=250).repeat(4)).sample(frac=1, random_state=0)
+    whole, less = cut_of(table, time="day"), cut_of(table, time="day", most=100)
+    assert len(less.train) == 100
+    kept, left = less.train, np.setdiff1d(whole.train, less.train)
+    assert table["day"].iloc[kept].min() >= table["day"].iloc[left].max()
+    assert any("no time for more" in reason for reason in less.told.reasons)
+
+
 def test_by_time_training_ends_before_the_hold_out_begins() -> None:
     table = frame().assign(day=pd.date_range("2024-01-01", periods=250).repeat(4)).sample(frac=1, random_state=0)
     table = table.reset_index(drop=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from palmette.automl.measure import METRICS, Predictions, difference, interval, metric_of, score, skill
+from palmette.automl.measure.intervals import _scored
 from palmette.errors import UserError
 
 TRUTH = np.array(["no", "no", "yes", "yes"])
@@ -70,6 +73,11 @@ def test_ranking_agrees_with_scikit_learn(seed: int, count: int) -> None:
         else sklearn_metrics.roc_auc_score(truth, probabilities, multi_class="ovr", average="macro")
     )
     assert score(METRICS["roc_auc"], truth, predictions) == pytest.approx(expected)
+    tied = Predictions(predictions.values, probabilities.round(1), classes)
+    of = [(truth == one, tied.probabilities[:, place]) for place, one in enumerate(classes)][1 if count == 2 else 0 :]
+    for name, formula in (("roc_auc", "roc_auc_score"), ("average_precision", "average_precision_score")):
+        each = [getattr(sklearn_metrics, formula)(*one) for one in of]
+        assert score(METRICS[name], truth, tied) == pytest.approx(np.mean(each)), "ties are one step"
     loss = sklearn_metrics.log_loss(truth, probabilities)
     assert score(METRICS["log_loss"], truth, predictions) == pytest.approx(loss)
 
@@ -114,6 +122,28 @@ def test_an_interval_is_as_wide_as_the_rows_are_few() -> None:
         assert 0.8 in found
         widths.append(found.high - found.low)
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.25), "five times the rows' root"
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")  # of scikit-learn
+@pytest.mark.parametrize("name", [one.name for one in METRICS.values() if one.task == "classification"])
+def test_a_resample_is_scored_as_rows_are(name: str) -> None:
+    random, classes = np.random.default_rng(7), tuple("abcde")
+    truth, probabilities = random.choice(np.array(classes), 60), random.dirichlet(np.ones(5), 60).round(2)
+    made = Predictions(np.array(classes)[probabilities.argmax(1)], probabilities, classes)
+    scored = _scored(METRICS[name], truth, made, "c")
+    for rows in random.integers(0, 60, (20, 30)):
+        assert scored(rows) == pytest.approx(score(METRICS[name], truth[rows], made.take(rows), "c"))
+
+
+def test_many_classes_take_seconds() -> None:
+    """Of 200 classes one by one, 400 resamples would take minutes."""
+    random, classes = np.random.default_rng(1), tuple(f"c{number}" for number in range(200))
+    truth, probabilities = random.choice(np.array(classes), 600), random.dirichlet(np.ones(200), 600)
+    made = Predictions(np.array(classes)[probabilities.argmax(1)], probabilities, classes)
+    started = time.process_time()
+    found = interval(METRICS["roc_auc"], truth, made)
+    assert found.low < score(METRICS["roc_auc"], truth, made) < found.high
+    assert time.process_time() - started < 15
 
 
 def test_a_difference_within_noise_holds_zero() -> None:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.measure import METRICS, Predictions, score
+from palmette.automl.measure.confusion import FORMULAS, MOVED, counts
 from palmette.automl.selection import Candidate, Expected, Judge, Trial, read_candidates, select
-from palmette.automl.selection.confusion import FORMULAS, MOVED, counts
 from palmette.automl.selection.decision import GRID, Decision
 
 CLASSES = ("no", "yes")

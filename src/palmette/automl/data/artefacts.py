@@ -132,6 +132,8 @@ class HoldOut(Model):
     training_rows: int
     left_out: int = 0
     """Rows without a target value, in neither part."""
+    unused: int = 0
+    """Rows with one in neither part, as there is no time to learn from so many."""
     strategy: Strategy
     grouped_by: tuple[str, ...] = ()
     """The columns whose equal values stay on one side: an entity, or all features where rows repeat."""
@@ -172,6 +174,8 @@ class Aim(Model):
     share: float = 0.2
     """Of the rows that are held out; 0 where somebody else keeps rows to measure on."""
     seed: int = 0
+    most: int = 0
+    """Rows that are learnt from at most; 0 for all."""
 
 
 @dataclass

@@ -58,6 +58,8 @@ class Wishes(NamedTuple):
     share: float = SHARE
     since: str = ""
     """Where the hold-out begins in time, as in `Aim`."""
+    most: int = 0
+    """Rows that are learnt from at most; 0 for all."""
 
 
 def cut(
@@ -84,13 +86,8 @@ def cut(
     labels = require_target(table, target, task, FEWEST)
     usable = np.flatnonzero(labels.notna().to_numpy()) if labels is not None else np.arange(len(table))
     cutter = _Cutter(table, target, task, kinds, seed, wishes, usable)
-    first, last = wishes.given_test
-    if last > first:
-        return cutter.given(first, last)
-    if wishes.share == 0:
-        return cutter.nothing()
-    time = wishes.time or (time_column(table, kinds) if task == "forecasting" else "")
-    return cutter.by_time(time) if time else cutter.by_hash(labels)
+    whole = cutter.whole(labels)
+    return cutter.lessened(whole, labels) if 0 < wishes.most < len(whole.train) else whole
 
 
 def cut_for(loaded: Loaded, aim: Aim) -> Split:
@@ -100,7 +97,8 @@ def cut_for(loaded: Loaded, aim: Aim) -> Split:
         UserError: as `cut`.
     """
     kinds = {column.name: column.kind for column in loaded.dataset.columns}
-    wishes = Wishes(group=aim.group, time=aim.time, given_test=loaded.given_test, share=aim.share, since=aim.since)
+    said = {name: getattr(aim, name) for name in ("group", "time", "share", "since", "most")}
+    wishes = Wishes(given_test=loaded.given_test, **said)
     return cut(loaded.table, aim.target, aim.task, kinds, aim.seed, wishes)
 
 
@@ -113,6 +111,33 @@ class _Cutter:
     seed: int
     wishes: Wishes
     usable: Positions
+
+    def whole(self, labels: Any) -> Split:
+        """Every row with a target in one of the parts."""
+        first, last = self.wishes.given_test
+        if last > first:
+            return self.given(first, last)
+        if self.wishes.share == 0:
+            return self.nothing()
+        time = self.wishes.time or (time_column(self.table, self.kinds) if self.task == "forecasting" else "")
+        return self.by_time(time) if time else self.by_hash(labels)
+
+    def lessened(self, split: Split, labels: Any) -> Split:
+        """With fewer rows to learn from: the latest where time counts, else of each class or range alike."""
+        rows, count, time = self.table.iloc[split.train], len(split.train), split.told.time
+        if time:
+            latest = rows[time].rank(method="first", ascending=False, na_option="bottom").to_numpy()
+            kept, how = np.flatnonzero(latest <= self.wishes.most), "the latest"
+        else:
+            own = row_hashes(rows) if split.groups is None else split.groups.astype(np.uint64)
+            order = _apart(own, self.seed) if split.groups is None else _mixed(own, self.seed)
+            strata, _ = _strata(None if labels is None else labels.iloc[split.train], self.task, count)
+            kept = np.flatnonzero(~choose(order, strata, 1 - self.wishes.most / count))
+            how = "chosen by a hash of their values"
+        reason = f"{len(kept)} of the other {count} rows are learnt from, {how}: there is no time for more."
+        told = {"training_rows": len(kept), "unused": count - len(kept), "reasons": (*split.told.reasons, reason)}
+        groups = None if split.groups is None else np.unique(split.groups[kept], return_inverse=True)[1]
+        return replace(split, train=split.train[kept], groups=groups, told=split.told.model_copy(update=told))
 
     def nothing(self) -> Split:
         """No hold-out: all rows are learnt from."""

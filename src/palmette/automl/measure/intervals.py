@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.metrics import Metric, Predictions, score
+from palmette.automl.measure.confusion import FORMULAS, counts
+from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, hits, positive_of, ranked, score
 from palmette.documents import Model
 
 MOST = 4_000
 """Rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)."""
 ROUNDS = 400
 """Resamples: the ends of a 95 % interval then vary by a few per cent of its width."""
+WORK, LEAST = 10_000_000, 50
+"""Rows times classes of all resamples together; beyond, there are fewer resamples, but not fewer than these."""
 
 
 class Interval(Model):
@@ -34,7 +39,8 @@ def interval(
     rounds: int = ROUNDS,
 ) -> Interval:
     """The interval of one score; `truth` is (n,), and rows are drawn independently."""
-    found = [score(metric, truth[rows], predictions.take(rows), positive) for rows in _draws(len(truth), seed, rounds)]
+    scored = _scored(metric, truth, predictions, positive)
+    found = [scored(rows) for rows in _draws(predictions, seed, rounds)]
     return _of(found, score(metric, truth, predictions, positive), len(truth))
 
 
@@ -54,18 +60,36 @@ def difference(
     """
     sign = 1.0 if metric.greater_is_better else -1.0
 
-    def gain(rows: NDArray[np.intp]) -> float:
-        mine, other = (score(metric, truth[rows], one.take(rows), positive) for one in (first, second))
-        return sign * (mine - other)
-
-    found = [gain(rows) for rows in _draws(len(truth), seed, rounds)]
-    return _of(found, gain(np.arange(len(truth))), len(truth))
+    mine, other = (_scored(metric, truth, one, positive) for one in (first, second))
+    whole = score(metric, truth, first, positive) - score(metric, truth, second, positive)
+    found = [sign * (mine(rows) - other(rows)) for rows in _draws(first, seed, rounds)]
+    return _of(found, sign * whole, len(truth))
 
 
-def _draws(size: int, seed: int, rounds: int) -> list[NDArray[np.intp]]:
+def _scored(
+    metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None
+) -> Callable[[NDArray[np.intp]], float]:
+    """The metric on rows at some positions. Names are numbered once: to compare text is most of the work."""
+    if metric.name in RANKINGS:
+        hit, chances = hits(truth, predictions, positive)
+        return lambda rows: ranked(metric.name, hit[rows], chances[rows])
+    if metric.name not in FORMULAS:
+        return lambda rows: score(metric, truth[rows], predictions.take(rows), positive)
+    import pandas as pd
+
+    one, formula = positive_of(truth, predictions, positive), FORMULAS[metric.name]
+    texts = np.concatenate([truth, predictions.values, [one]]).astype(object)
+    numbers, names = pd.factorize(texts, sort=True)
+    true, said, place = numbers[: len(truth)], numbers[len(truth) : -1], int(numbers[-1])
+    return lambda rows: float(formula(counts(true[rows], said[rows], len(names)), place))
+
+
+def _draws(predictions: Predictions, seed: int, rounds: int) -> list[NDArray[np.intp]]:
     """Rows of each resample; of many rows, fewer than there are."""
-    random = np.random.default_rng(seed)
-    return [random.integers(0, size, min(size, MOST)) for _ in range(rounds)]
+    random, size = np.random.default_rng(seed), len(predictions)
+    some = min(size, MOST)
+    rounds = min(rounds, max(LEAST, WORK // (some * max(1, len(predictions.classes)))))
+    return [random.integers(0, size, some) for _ in range(rounds)]
 
 
 def _of(found: list[float], whole: float, size: int) -> Interval:

@@ -119,30 +119,58 @@ def _of_one_class(name: str) -> Formula:
     def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
         from sklearn import metrics
 
-        one = _positive(truth, predictions, positive)
+        one = positive_of(truth, predictions, positive)
         return float(getattr(metrics, name)(truth == one, predictions.values == one, zero_division=0))
 
     return compute
 
 
+def hits(
+    truth: NDArray[np.generic], predictions: Predictions, positive: str | None
+) -> tuple[NDArray[np.bool_], Floats]:
+    """For each class that is ranked, whether a row is of it and its probability, each (n, classes)."""
+    assert predictions.probabilities is not None
+    classes, chances = np.array(predictions.classes), predictions.probabilities
+    if len(classes) == 2:
+        one = positive_of(truth, predictions, positive)
+        classes, chances = np.array([one]), chances[:, [predictions.classes.index(one)]]
+    return truth[:, None] == classes, chances
+
+
+def ranked(name: str, hit: NDArray[np.bool_], chances: Floats) -> float:
+    """The mean over the classes that some rows are of and some are not; NaN where there is none."""
+    split = hit.any(axis=0) & ~hit.all(axis=0)
+    return float(RANKINGS[name](hit[:, split], chances[:, split]).mean()) if split.any() else float("nan")
+
+
+def _area(hit: NDArray[np.bool_], chances: Floats) -> Floats:
+    """Under the ROC curve of each column: how often a row of the class is above another, by the sum of its ranks."""
+    import pandas as pd
+
+    count = hit.sum(axis=0)
+    above = (pd.DataFrame(chances).rank().to_numpy() * hit).sum(axis=0) - count * (count + 1) / 2
+    return np.asarray(above / (count * (len(hit) - count)))
+
+
+def _precision(hit: NDArray[np.bool_], chances: Floats) -> Floats:
+    """Of each column, the mean over its rows of the precision when all that are as probable or more are said."""
+    import pandas as pd
+
+    right = pd.DataFrame(np.where(hit, -chances, np.inf)).rank(method="max").to_numpy()
+    said = pd.DataFrame(-chances).rank(method="max").to_numpy()
+    return np.asarray((right / said * hit).sum(axis=0) / hit.sum(axis=0))
+
+
+RANKINGS: Mapping[str, Callable[[NDArray[np.bool_], Floats], Floats]] = {
+    "roc_auc": _area,
+    "average_precision": _precision,
+}
+"""Of all classes at once: one by one, many classes would take minutes."""
+
+
 def _ranking(name: str) -> Formula:
     """Of two classes by the positive one; of more, the mean of each against the rest."""
-
-    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
-        from sklearn import metrics
-
-        assert predictions.probabilities is not None
-        classes = predictions.classes
-        two = len(classes) == 2
-        chosen = [_positive(truth, predictions, positive)] if two else [one for one in classes if (truth == one).any()]
-        found = [
-            getattr(metrics, name)(truth == one, predictions.probabilities[:, classes.index(one)])
-            for one in chosen
-            if 0 < (truth == one).sum() < len(truth)
-        ]
-        return float(np.mean(found)) if found else float("nan")
-
-    return compute
+    return lambda truth, predictions, positive: ranked(name, *hits(truth, predictions, positive))
 
 
 def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
@@ -152,7 +180,7 @@ def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | Non
     return float(-np.log(np.clip(of_truth, 1e-15, 1.0)).mean())
 
 
-def _positive(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> str:
+def positive_of(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> str:
     return positive if positive is not None else (predictions.classes or tuple(np.unique(truth).astype(str)))[-1]
 
 
@@ -208,8 +236,8 @@ _ALL = (
     Metric("f1", "classification", "labels", _of_one_class("f1_score"), is_binary=True),
     Metric("precision", "classification", "labels", _of_one_class("precision_score"), is_binary=True),
     Metric("recall", "classification", "labels", _of_one_class("recall_score"), is_binary=True),
-    _classes("roc_auc", "probabilities", _ranking("roc_auc_score")),
-    _classes("average_precision", "probabilities", _ranking("average_precision_score")),
+    _classes("roc_auc", "probabilities", _ranking("roc_auc")),
+    _classes("average_precision", "probabilities", _ranking("average_precision")),
     Metric("log_loss", "classification", "probabilities", _log_loss, perfect=0.0, greater_is_better=False),
     _loss("rmse", _rmse),
     _loss("mse", lambda truth, said: float(np.mean((truth - said) ** 2))),

@@ -9,7 +9,7 @@ from math import hypot
 from palmette.automl.report.classification import Classified
 from palmette.automl.report.findings import Findings
 from palmette.automl.report.headline import is_greater_better, score_line
-from palmette.automl.report.wording import fixed, many, number, share, short
+from palmette.automl.report.wording import many, number, share, short
 
 FEW = 300
 """Rows of a hold-out below which its score is mostly noise."""
@@ -100,6 +100,11 @@ def _of_rows(findings: Findings) -> Iterator[str]:
         )
     if holdout.left_out:
         yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on such."
+    if holdout.unused:
+        yield (
+            f"{many(holdout.unused, 'row')} were not learnt from, as there was no time for them: with a larger budget "
+            "the model may be better."
+        )
     yield from findings.evidence.limits
 
 
@@ -117,8 +122,8 @@ def _of_use(findings: Findings) -> Iterator[str]:
     if assumed:
         yield f"Assumed, as the request does not say: {', '.join(dict.fromkeys(one.field for one in assumed))}."
     if findings.requirements.unread:
-        unread = fixed(len(findings.requirements.unread), 0)
-        yield f"Numbers in the request that could not be understood: {unread}. They were not tested."
+        unread = "; ".join(f"`{short(one, 80)}`" for one in findings.requirements.unread)
+        yield f"Words of the request that look like a wish and were not understood, so nothing keeps to them: {unread}."
 
 
 def _of_code(findings: Findings) -> Iterator[str]:

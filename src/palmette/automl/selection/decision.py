@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.measure.confusion import FORMULAS, counts
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.selection.confusion import FORMULAS, counts
 
 GRID: Floats = np.linspace(-6.0, 6.0, 241)
 """Logarithms of weights."""

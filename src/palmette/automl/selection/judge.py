@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.measure import Interval, difference, interval
+from palmette.automl.measure.confusion import FORMULAS, MOVED
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
-from palmette.automl.selection.confusion import FORMULAS, MOVED
 from palmette.automl.selection.decision import Decision
 
 ROUNDS = 100

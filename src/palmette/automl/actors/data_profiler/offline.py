@@ -13,6 +13,11 @@ from palmette.automl.profile import ColumnProfile, Leak, Profile, Settled
 from palmette.automl.requirements import Requirements
 from palmette.documents import Model
 
+CELLS = 100_000
+"""Values a second of the budget, to be written, read and learnt from."""
+LEAST = 1_000
+"""Rows that are learnt from even so."""
+
 
 class ProfilerInput(Model):
     requirements: Requirements
@@ -32,11 +37,18 @@ def compute(input: ProfilerInput) -> Profile:
 
     reload(input.dataset)  # raises where a file has changed
     settings = input.settings
-    made = _computed(input.dataset, aim_of(input.requirements, input.dataset, settings.seed, settings.holdout))
+    aim = aim_of(input.requirements, input.dataset, settings.seed, settings.holdout)
+    made = _computed(input.dataset, aim.model_copy(update={"most": _most(input.dataset, settings.seconds)}))
     shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
     if not shared or made.aim.group:
         return made
     return _computed(input.dataset, made.aim.model_copy(update={"group": shared[0]}))
+
+
+def _most(dataset: Dataset, seconds: float) -> int:
+    """Rows that there is time for; 0 where all can be learnt from."""
+    most = max(LEAST, round(CELLS * seconds / len(dataset.columns)))
+    return most if most < dataset.rows else 0
 
 
 def settle(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], str | None]) -> Iterator[Settled]:

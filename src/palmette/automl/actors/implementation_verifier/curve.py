@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from palmette.automl.artefacts import Comparison, CurveFact
@@ -13,6 +15,8 @@ FEWEST = 50
 """Rows below which nothing is learnt from a part."""
 LONGEST = 5.0
 """Seconds that the member took on all rows, above which the curve is not drawn."""
+MOST = 15.0
+"""Seconds for all points. A member that was stopped in time on all rows goes on to its end here, for much longer."""
 
 
 def learning_curve(
@@ -25,13 +29,14 @@ def learning_curve(
     counts = [round(part * len(material.train)) for part in modality.PARTS]
     if not lines or lines[0].seconds > LONGEST or min(counts, default=0) < FEWEST:
         return ()
-    found = []
+    found, end = [], time.monotonic() + MOST
     for count in counts:
         sample, place = modality.sample(material, count), f"curve/{count}"
         project.lay_out(sample, blueprint, place)
         folds = len(np.unique(modality.folds(sample)))
         alone = member.model_copy(update={"weight": 1.0, "rounds": (None,) * folds})
-        project.fit_again(comparison.selection.model_copy(update={"members": (alone,)}), blueprint, place)
+        chosen, left = comparison.selection.model_copy(update={"members": (alone,)}), end - time.monotonic()
+        project.fit_again(chosen, blueprint, place, max(1.0, left))
         candidates = modality.candidates(project.folder / place / "again", sample).candidates
         if not candidates:
             return ()
