@@ -95,6 +95,8 @@ def _said(made: Requirements) -> dict[str, Any]:
         ],
         "classes": list(problem.classes),
         "n_classes": problem.n_classes,
+        "positive": problem.positive,
+        "unread": list(made.unread),
         "n_clusters": problem.n_clusters,
         "dataset": data.name,
         "features": list(data.features),
@@ -114,7 +116,8 @@ def _split(split: SplitWish | None) -> str | None:
         " ".join(f"{part} {share:g}" for part in ("train", "valid", "test") if (share := split.fractions.get(part))),
     ]
     folds = "" if split.folds is None else f"{split.folds} folds" if split.folds else "cross-validation"
-    by = [f"by {split.by}" if split.by else "", f"from {split.test_from}" if split.test_from else ""]
+    way = " ".join(filter(None, [split.by, split.group]))
+    by = [f"by {way}" if way else "", f"from {split.test_from}" if split.test_from else ""]
     return " ".join(filter(None, [*parts, folds, *by, "undivided" if split.undivided else ""]))
 
 

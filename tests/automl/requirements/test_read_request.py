@@ -19,7 +19,7 @@ from palmette.automl.requirements.text import Text
 from palmette.automl.requirements.vocabulary import algorithm_mentions, metric_mentions, vocabulary
 
 PHRASES: dict[str, Any] = load("phrases")
-ALL = [(name, case) for name in ("paper", "unseen", "fresh", "later", "last") for case in load(name)]
+ALL = [(name, case) for name in ("paper", "unseen", "fresh", "later", "last", "silent") for case in load(name)]
 
 
 def pairs(kind: str) -> list[tuple[str, str]]:

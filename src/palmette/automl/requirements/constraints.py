@@ -73,8 +73,9 @@ _UNSURE = re.compile(
 _SLOW = 60.0
 """Seconds from which a duration is a bound of a prediction only where a word of bounding or of speed says so."""
 _QUICK = re.compile(
-    r"\b(?:latency|respon\w+|answer\w*|within|takes?|taking|inferences?|runtime|serv\w+|fast|quick\w*|speed|limit|budget|"
-    r"per prediction|prediction time|batch|done|finish\w*|ready|(?:the |whole |entire |full )?test (?:set|data|file))\b",
+    r"\b(?:latency|respon\w+|answer\w*|within|takes?|taking|inferences?|runtime|serv\w+|fast|quick\w*|speed|limit|"
+    r"budget|per prediction|prediction time|batch|done|finish\w*|ready|(?:the |whole |entire |full )?test (?:set|"
+    r"data|file))\b",
     re.I,
 )
 _VAGUE = re.compile(r"done|ready|finish(?:ed)?|clustering|(?:you|i|we) have|fitting|search(?:ing)?", re.I)
@@ -250,6 +251,8 @@ def _score(
     sentence = text.sentence(amount.start)
     metrics = [one for one in metrics if abs(one.start - amount.start) <= NEAR]
     if _UNSURE.search(text.plain, amount.start, min(sentence.end, amount.end + 30)):
+        return None
+    if amount.compared and re.search(r"\bfrom\s+$", text.plain[sentence.start : amount.span.start]):
         return None
     metric, weak = _metric_of(text, amount, metrics, sentence), False
     if metric == UNMEASURED:

@@ -50,7 +50,7 @@ _AFTER: tuple[tuple[Compared, str], ...] = (
     (
         "<=",
         r"(?:or|and) (?:less|lower|below|under|fewer|smaller|faster|quicker)|"
-        r"at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b",
+        r"at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b|(?:[\w$]+ )?is (?:the|our|my) (?:limit|maximum|most)\b",
     ),
     ("worse", r"or better"),
 )

@@ -117,8 +117,8 @@ class _Reader:
         self._quote("dataset.split", words)
         self.barred = uses.excluded(self.text, columns)
         self.excluded = self.barred.columns
-        clusters = tasks.said_task(self.text, self.metrics, self.named).task == "clustering"
-        self.together = together(self.text, columns, dividing=not clusters)
+        apart = tasks.said_task(self.text, self.metrics, self.named).task != "clustering"
+        self.together = together(self.text, columns, dividing=apart)
         self.taken += [self.together.span] if self.together else []
         if self.together is not None and self.together.column:
             self._quote("dataset.split.group", self.text.quote(self.together.span.start, self.together.span.end))
@@ -128,6 +128,8 @@ class _Reader:
         self._saw("dataset.modality", word)
         self.sequence, numbers = wishes.sequence(self.text, self.task == "forecasting")
         self.taken += numbers
+        self.groups = clusters(self.text) if self.task == "clustering" else Groups()
+        self.taken += self.text.places(self.groups.words)
         self.scored = self._scored()
 
     def understood(self) -> Understanding:
@@ -157,7 +159,8 @@ class _Reader:
     def _missed(self) -> list[Span]:
         """What rules something out or keeps rows together and fits no column."""
         groups = [self.together.span] if self.together and not self.together.column else []
-        return [*self.barred.missed, *groups] if self.columns else []
+        classed = self.text.places(classes(self.text).words) if self.task == "regression" else ()
+        return [*self.barred.missed, *groups, *classed] if self.columns else []
 
     def _goal(self) -> Goal:
         handed_over = mentions(self.text.plain, vocabulary().deliverables)
@@ -247,12 +250,11 @@ class _Reader:
         return _Scored(metric, changed, question, (Assumption(field="problem.metric", value=metric, why=why),))
 
     def _problem(self) -> ProblemPart:
-        told, groups = Classes(), Groups()
+        told, groups = Classes(), self.groups
         if self.task in ("classification", "node classification"):
             told = classes(self.text)
             self._quote("problem.n_classes", told.words)
         elif self.task == "clustering":
-            groups = clusters(self.text)
             self._quote("problem.n_clusters", groups.words)
         hint = self.columns.get(self.goal.column)
         counted = (
@@ -304,7 +306,8 @@ class _Reader:
         """What is ruled out, and what a list of all that may be used leaves out."""
         used, words = uses.only(self.text, self.columns, self.task, self.goal.column)
         barred = {one.column for one in self.excluded}
-        rest = [name for name in self.columns if used and name not in {*used, *barred, self.goal.column}]
+        alone = set(used) - barred
+        rest = [name for name in self.columns if alone and name not in {*alone, *barred, self.goal.column}]
         return (*self.excluded, *(Excluded(column=name, words=words) for name in rest))
 
     def _preferences(self) -> tuple[PreferenceWish, ...]:

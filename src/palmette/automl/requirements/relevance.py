@@ -30,7 +30,7 @@ _OTHER = re.compile(
     r"order|play|"
     r"invent|rewrite|proofread|explain|print|reveal|show|delete|send|"
     r"give)\b[^.!?]{0,60}?"
-    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|essays?|jokes?|letters?|recipes?|"
+    r"\b(?:poems?|poetry|stor(?:y|ies)|songs?|lyrics|contracts?|essays?|jokes?|letters?|recipes?|"
     r"advice|opinions?|restaurants?|e-?mails?|gifts?|films?|"
     r"novels?|haikus?|limericks?|blog posts?|movies?|pizza|flights?|hotels?|"
     r"tickets? (?:to|for)|websites?|"
@@ -71,6 +71,10 @@ _DATA = re.compile(
 )
 _FEW_WORDS = 12
 """Of a request in another language, up to which the name of a column can be taken for its target."""
+_WITHOUT = re.compile(
+    r"\b(?:ohne|nicht|keine?|sans|pas|sin|no|senza|non|sem|zonder|niet|utan|bez)\b|不|没|なし|без", re.I
+)
+"""Words of other languages by which a column may be ruled out."""
 _HOW_TO_GIVE = "Give a file (--data FILE), or name a data set of a public collection."
 
 
@@ -148,7 +152,8 @@ def in_another_language(text: Text, columns: Columns, goal: Goal, answers: Mappi
     if not columns or TARGET in answers or not is_foreign(text):
         return goal
     named = dict.fromkeys(name for _, _, name in named_in(text.plain, columns))
-    if list(named) == [goal.column] and not re.search(r"\d", text.plain) and len(text.plain.split()) <= _FEW_WORDS:
+    plain = not re.search(r"\d", text.plain) and _WITHOUT.search(text.plain) is None
+    if list(named) == [goal.column] and plain and len(text.plain.split()) <= _FEW_WORDS:
         why = "the request is not in English; the name of this column is all that was read of it"
         return goal._replace(question=None, assumptions=(Assumption(field=TARGET, value=goal.column, why=why),))
     first = goal.column or list(columns)[-1]

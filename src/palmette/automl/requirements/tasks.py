@@ -33,6 +33,7 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
         r"segments?|clusters?|topics?|types?|bins|buckets|families)|"
         r"\b(?:find|discover|identify) (?:\w+ ){0,3}(?:groups?|segments?|structure|"
         r"topics)\b|"
+        r"\b(?:make|form|build|create) (?:me |us )?groups? of\b|"
         r"\b(?:similar|natural|homogen\w+) (?:groups?|customers|users|items)|"
         r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group \w+ (?:that|which|who|by|with)\b|"
         r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group (?:these|the|my|our|all|similar) "

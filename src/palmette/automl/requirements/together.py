@@ -19,6 +19,7 @@ _BOTH = (
 )
 _FORMS = (
     rf"\bno (?:single |one )?{_E}\b[^.;]{{0,30}}\b{_BOTH}",
+    rf"\b(?:no|nobody|nothing|no one)\b[^.;]{{0,20}}\bsame {_E}\b[^.;]{{0,20}}\b{_BOTH}",
     rf"\bno \w+ (?:of|from|in) an? {_E} (?:that|which)[^.;]{{0,20}}\b(?:test|train)",
     rf"\b(?:the )?same {_E}\b(?! and)[^.;]{{0,25}}\b(?:not|never|n't|cannot)\b[^.;]{{0,40}}\b(?:{_BOTH}|part|set|"
     rf"test|train|fold)",

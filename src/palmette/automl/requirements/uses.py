@@ -20,7 +20,8 @@ _BARRED = re.compile(
     r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
     r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
     r"other than|blind to|irrespective of|regardless of|stay away from|keep out|"
-    r"but not|(?:everything|all|anything)(?: \w+)? (?:but|except)|"
+    r"forget(?:ting)?(?: everything| all| anything)?(?: about)?|but not|not by|(?:everything|all|"
+    r"anything)(?: \w+)? (?:but|except)|"
     r"use not)(?!\w)",
     re.I,
 )
@@ -32,9 +33,10 @@ _OUT = re.compile(
 _TELLS = re.compile(
     r"\b(?:gives? (?:it|the (?:target|answer|label)|this|everything) away|leaks?\b|"
     r"(?:drop|exclude|ignore|remove) (?:it|them)\b|"
-    r"(?:must|may|should|shall|can|ought to) ?(?:not|never) (?:be (?:used|considered|included|part|looked at|taken|"
+    r"(?:must|may|should|shall|can|ought to) ?(?:not|n't|never) (?:be (?:used|considered|included|part|looked at|taken|"
     r"known)|"
-    r"go into|enter|influence|play|matter|count|affect)|(?:is|are) not to be used|plays? no r[oô]le|"
+    r"go into|enter|influence|play|matter|count|affect)|(?:is|are) (?:not|un) ?(?:to be used|available)|"
+    r"plays? no r[oô]le|"
     r"(?:has|have|need|needs|ought|must|should|shall|is|are) (?:to )?(?:stay|be left|be kept|remain|be) (?:out|aside|"
     r"away)\b|"
     r"(?:is|are) (?:not allowed|forbidden|prohibited|banned|illegal|taboo|off limits|a leak|cheating|meaningless|"
