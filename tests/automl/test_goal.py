@@ -95,6 +95,16 @@ def test_the_hold_out_is_cut_as_the_request_says(
     assert aim.share == pytest.approx(share)
 
 
+@pytest.mark.parametrize(("wish", "apart"), [("No shop may be in both parts.", True), ("", False)])
+def test_rows_of_one_group_are_on_one_side_of_the_cut_where_that_is_asked_for(
+    tmp_path: Path, wish: str, apart: bool
+) -> None:
+    rows = [f"s{n % 12},{n % 9 + n / 100},{n * n % 83}" for n in range(240)]
+    dataset = load([dated(tmp_path, "shop,price,sold", rows)]).dataset
+    wanted = read_request(f"Predict sold. {wish}", DataSummary.model_validate(dataset.model_dump()).hints).requirements
+    assert aim_of(wanted, dataset).group == ("shop" if apart else "")
+
+
 @pytest.mark.parametrize(("text", "columns", "code"), [
     ("Predict sold, test on 2024", "price,sold", "no-times"),
     ("Forecast sold for the next 7 days", "day,price,sold", "task-unsupported"),
