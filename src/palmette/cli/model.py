@@ -19,7 +19,7 @@ MARKS = {"pass": "✓", "partly": "~", "fail": "✗"}
 
 def _facts(result: RunResult) -> dict[str, Any]:
     """Scores, constraints, leaderboard and delivery."""
-    wanted = ("assessment", "comparison", "delivery")
+    wanted = ("assessment", "comparison", "delivery", "requirements")
     found = {name: result.value(name) if name in result.state.artefacts else None for name in wanted}
     delivery, comparison = found["delivery"], found["comparison"]
     return {
@@ -29,6 +29,7 @@ def _facts(result: RunResult) -> dict[str, Any]:
         "measured": comparison["measured"] if comparison else "",
         "better_than_baseline": comparison["better"] if comparison else None,
         "selection": comparison["reason"] if comparison else "",
+        "unread": list(found["requirements"]["unread"]) if found["requirements"] else [],
     }
 
 
@@ -44,6 +45,8 @@ def _show(summary: Mapping[str, Any]) -> None:
         click.secho("It does not beat the baseline by more than noise.", fg="yellow")
     for one in assessment["judged"]:
         click.echo(f"{MARKS[one['status']]} {clean(one['wish'])}: {clean(one['measured'])} ({one['status']})")
+    for words in summary["unread"]:
+        click.secho(f"? not understood, and kept to by nothing: {clean(words)}", fg="yellow")
     click.echo()
     rows = [
         ("→" if one["chosen"] else "", one["name"], one["track"], f"{one['score']:.4f}", f"{one['seconds']:.1f} s")
