@@ -15,6 +15,8 @@ from palmette.automl.profile import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
+    from palmette.automl.data.cut import Split
+
 
 @dataclass(frozen=True)
 class Material:
@@ -58,10 +60,17 @@ class Material:
 
 @lru_cache(maxsize=1)
 def _cut(dataset: Dataset, aim: Aim) -> Material:
+    from palmette.automl.data.load import reload
+
+    table, split = reload(dataset).table, split_of(dataset, aim)
+    train, holdout = (table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
+    return Material(train, holdout, split.groups)
+
+
+@lru_cache(maxsize=2)
+def split_of(dataset: Dataset, aim: Aim) -> Split:
+    """The cut of the files as they are now, which the profile and the rows of a run share."""
     from palmette.automl.data.cut import cut_for
     from palmette.automl.data.load import reload
 
-    loaded = reload(dataset)
-    split = cut_for(loaded, aim)
-    train, holdout = (loaded.table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
-    return Material(train, holdout, split.groups)
+    return cut_for(reload(dataset), aim)

@@ -9,6 +9,7 @@ from typing import Literal
 from palmette.automl.artefacts import Settings
 from palmette.automl.data import Aim, Dataset
 from palmette.automl.goal import aim_of
+from palmette.automl.material import split_of
 from palmette.automl.profile import ColumnProfile, Leak, Profile, Settled
 from palmette.automl.requirements import Requirements
 from palmette.documents import Model
@@ -80,13 +81,11 @@ def _asked(leak: Leak, drops: bool, ask: Callable[[str], str | None]) -> Settled
 
 @lru_cache(maxsize=4)
 def _computed(dataset: Dataset, aim: Aim) -> Profile:
-    from palmette.automl.data.cut import cut_for
     from palmette.automl.data.load import reload
     from palmette.automl.profile.profile import profile
 
-    loaded = reload(dataset)
     kinds = {column.name: column.kind for column in dataset.columns}
-    return profile(loaded.table, aim, cut_for(loaded, aim), kinds)
+    return profile(reload(dataset).table, aim, split_of(dataset, aim), kinds)
 
 
 def shown_column(column: ColumnProfile) -> str:
