@@ -23,6 +23,8 @@ REPEATS = 5
 LEAST_REPEATS = 2
 MOST = 10_000
 """Rows that are asked for in all."""
+MOST_VALUES = 5_000_000
+"""In these rows: of many columns there are fewer."""
 
 
 class Measure(NamedTuple):
@@ -53,7 +55,7 @@ def importance(
         seed: Of sample and shuffles.
         most: Rows that are asked for in all; the time that this takes is theirs.
     """
-    random = np.random.default_rng(seed)
+    random, most = np.random.default_rng(seed), min(most, MOST_VALUES // max(1, rows.shape[1]))
     size = min(SAMPLE, max(LEAST_SAMPLE, most // (1 + LEAST_REPEATS * max(1, len(columns)))), len(rows))
     copies = most // max(1, size) - 1
     measured = list(columns)[: max(0, copies // LEAST_REPEATS)]
