@@ -16,7 +16,7 @@ demo-model: .venv/.automl ## From a sentence and a file to a verified model behi
 	@scripts/demo_model.sh
 
 test: .venv/.dev ## All tests, on up to four processors; a file stays on one
-	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile
+	@$(BIN)/pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/.dev ## Rules, types, import directions and sizes
 	@$(BIN)/ruff check .

@@ -169,7 +169,9 @@ def test_nothing_that_a_model_chooses_against_the_topology_is_followed(shape: Sh
     with tempfile.TemporaryDirectory() as folder:
         result = run_topology(shape.setup(Watch()), Path(folder) / "run")
         kinds = [entry.event.kind for entry in read_journal(Path(folder) / "run")]
-        assert [kind == "decided" for kind in kinds if kind in ("decided", "decision_refused")] == legal
+        decided = [kind == "decided" for kind in kinds if kind in ("decided", "decision_refused")]
+        by_budget = decided[len(legal) :]  # a used-up budget ends a run that may end, and asks nobody
+        assert decided[: len(legal)] == legal and by_budget in ([], [True])
         assert result.status == "stopped" or all(
             actor.status == "succeeded" for actor in result.state.actors.values() if actor.invocations
         )

@@ -189,8 +189,8 @@ def test_a_model_that_hangs_is_given_up_in_time(
     protocol: Protocol, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "TRIES", 2)
-    choice = ModelChoice.model_validate({"model": protocol.model, "settings": {"timeout": 0.3}})
-    with serve(protocol, s.hangs(2)) as server, pytest.raises(ModelError) as caught:
+    choice = ModelChoice.model_validate({"model": protocol.model, "settings": {"timeout": 0.8}})
+    with serve(protocol, s.hangs(3)) as server, pytest.raises(ModelError) as caught:
         run_topology(_setup(open_models(choice, tmp_path / "run"), Budget()), tmp_path / "run")
     assert caught.value.code == "model-timeout" and len(server.asked) == 2
 
