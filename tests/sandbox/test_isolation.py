@@ -15,6 +15,7 @@ from palmette.bench.hostile.bench import attempt, programs
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Access, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
 from palmette.sandbox import levels as levels_module
+from palmette.sandbox.access import interpreter
 from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.process import _trial
 from palmette.sandbox.sweeping import swept
@@ -201,3 +202,9 @@ def test_bounds_hold_for_all_processes_together(isolated: Sandbox, tmp_path: Pat
     code = f"import os, time\nfor _ in range(3):\n    if os.fork() == 0: {child}\ntime.sleep(30)"
     result = isolated.run(python_command("-c", code), cwd=tmp_path, limits=Limits(memory_mb=250, seconds=25))
     assert result.ended == "killed" and "250 MB of memory" in result.note
+
+
+def test_packages_that_a_path_file_adds_are_the_interpreters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages, work = tmp_path / "site-packages", tmp_path / "work"
+    monkeypatch.setattr("sys.path", [str(work), str(packages)])
+    assert packages in interpreter() and work not in interpreter()

@@ -84,8 +84,9 @@ def interpreter() -> list[Path]:
     """The folders of this interpreter and of its packages."""
     places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     program = Path(sys.executable)
+    packages = [path for path in map(Path, sys.path) if path.name in {"site-packages", "dist-packages"}]
     settings = [path for path in Path("/etc").glob("java*")]
-    return [*map(Path, sorted(places)), program.parent, program.resolve().parent, *settings]
+    return [*map(Path, sorted(places)), program.parent, program.resolve().parent, *packages, *settings]
 
 
 def _topmost(paths: Iterable[Path]) -> list[Path]:
