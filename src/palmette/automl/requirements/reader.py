@@ -8,9 +8,10 @@ from typing import NamedTuple, cast
 
 from palmette.automl.requirements import datasets, goals, tasks, uses, wishes
 from palmette.automl.requirements.algorithms import algorithms
+from palmette.automl.requirements.bounds import Found
 from palmette.automl.requirements.classes import Classes, Groups, classes, clusters, measured_class
 from palmette.automl.requirements.columns import named_in
-from palmette.automl.requirements.constraints import Found, bounds, constraints, unplaced
+from palmette.automl.requirements.constraints import constraints, unplaced
 from palmette.automl.requirements.goals import Goal
 from palmette.automl.requirements.leftover import unread
 from palmette.automl.requirements.model import (
@@ -32,6 +33,7 @@ from palmette.automl.requirements.model import (
 )
 from palmette.automl.requirements.quantities import amounts
 from palmette.automl.requirements.relevance import in_another_language, refusal
+from palmette.automl.requirements.resources import named_amounts
 from palmette.automl.requirements.splits import split
 from palmette.automl.requirements.targets import bare, choose, phrases
 from palmette.automl.requirements.text import Span, Text
@@ -172,7 +174,7 @@ class _Reader:
             else None
         )
         barred = [one.column for one in self.excluded]
-        chosen = choose(self.text.without([*bounds(self.text), *self.taken]), spoken, self.columns, barred, sure)
+        chosen = choose(self.text.without([*named_amounts(self.text), *self.taken]), spoken, self.columns, barred, sure)
         goal = goals.decide(told, chosen, spoken, self.columns, self.answers)
         goal = goal._replace(named=bool(self.metrics or self.named))
         goal = in_another_language(self.text, self.columns, goal, self.answers)
