@@ -26,7 +26,9 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--tasks", default="paper", show_default=True, metavar="NAME,...", help="Names, or paper, open, all.")
+@click.option(
+    "--tasks", default="paper", show_default=True, metavar="NAME,...", help="Names, or paper, open, recorded, all."
+)
 @click.option("--planner", "planners", multiple=True, metavar="NAME", help="May be repeated; all three when left out.")
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Of each task, by each planner.")
 @click.option(
@@ -40,7 +42,13 @@ def bench() -> None:
 @click.option("--quick", is_flag=True, help="Two tasks, and nothing varied.")
 @click.option("--stand-ins", is_flag=True, help="Without the real actors: the dynamics alone, in minutes.")
 @click.option("--words", is_flag=True, help="Specifications in words.")
-@click.option("--model", default="", metavar="PROVIDER:NAME", help="Adds the planner `model` on this model.")
+@click.option(
+    "--model",
+    default="",
+    metavar="PROVIDER:NAME",
+    help="Who answers the agents' tasks; `recorded`: the answers that come with the benchmark.",
+)
+@click.option("--planner-model", default="", metavar="PROVIDER:NAME", help="Adds the planner `model` on this model.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--out",
@@ -79,7 +87,7 @@ def features(out: Path, as_json: bool, **given: Any) -> None:
 
 
 def _options(
-    tasks: str, planners: tuple[str, ...], faults: str, quick: bool, model: str, **rest: Any
+    tasks: str, planners: tuple[str, ...], faults: str, quick: bool, planner_model: str, **rest: Any
 ) -> Options:
     from palmette.bench.featbench.experiment import QUICK_TASKS, Options, chosen
 
@@ -94,8 +102,8 @@ def _options(
         raise UserError(
             f"--faults {faults!r} is no probability.", "Give `published`, 0, or a number below 1.", code="bad-rate"
         )
-    planners = planners or (*PLANNERS, *(["model"] if model else []))
-    return Options(tasks=names, planners=planners, rate=rate, model=model, **rest)
+    planners = planners or (*PLANNERS, *(["model"] if planner_model else []))
+    return Options(tasks=names, planners=planners, rate=rate, planner_model=planner_model, **rest)
 
 
 def _progress() -> Callable[[Record, int], None]:

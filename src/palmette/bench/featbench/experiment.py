@@ -11,7 +11,7 @@ from pathlib import Path
 from palmette.bench.featbench import stand_ins, suite
 from palmette.bench.featbench.faults.rates import probability
 from palmette.bench.featbench.ground import Ground
-from palmette.bench.featbench.memory import Memory, code_digest, digest
+from palmette.bench.featbench.memory import Memory, code_digest, digest, files_digest
 from palmette.bench.featbench.records import Condition, Record
 from palmette.bench.featbench.study import Cell, Study, Task
 from palmette.engine import create, names
@@ -29,8 +29,11 @@ GROUPS: Mapping[str, Callable[[suite.Task], bool]] = {
     "all": lambda _: True,
     "paper": lambda task: task.description.origin == "paper" and task.description.number > 0,
     "open": lambda task: task.description.origin == "open",
+    "recorded": lambda task: recording(task).is_file(),
 }
 """Names that stand for several tasks; the held-out task is in `all` only."""
+RECORDED = "recorded"
+"""In the place of a model: the answers that one has given, which come with the benchmark."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Options:
     words: bool = False
     """Whether the specifications say in words what they else say in expressions."""
     model: str = ""
+    """Who answers the agents' tasks: `provider:name`, or `recorded`; the built-in rules when empty."""
+    planner_model: str = ""
     """Of the planner `model`."""
     seed: int = 0
     workers: int = 2
@@ -62,6 +67,11 @@ def chosen(wanted: Sequence[str]) -> list[suite.Task]:
         group = GROUPS.get(name)
         found |= {task.name for task in suite.tasks() if group(task)} if group else {suite.task(name).name}
     return [task for task in suite.tasks() if task.name in found]
+
+
+def recording(task: suite.Task) -> Path:
+    """Where a model's answers to the agents' tasks are, if they were recorded."""
+    return task.folder / "answers.json"
 
 
 def cells(tasks: Sequence[suite.Task], options: Options) -> list[Cell]:
@@ -94,9 +104,12 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
                 code="unknown-planner",
             )
     tasks, sandbox = chosen(options.tasks), Sandbox()
-    models = open_models(ModelChoice(models={PLANNER: options.model}), out) if options.model else None
+    planning = ModelChoice(models={PLANNER: options.planner_model} if options.planner_model else {})
+    models = open_models(planning, out)
     for planner in options.planners:
-        create("planner", planner, _services(models))  # what is missing is said before anything starts
+        create("planner", planner, {"models": models})  # what is missing is said before anything starts
+    answering = {task.name: open_models(_answering(task, options), out) for task in tasks}
+    answers = files_digest(recording(task) for task in tasks) if options.model == RECORDED else ""
     every, code = cells(tasks, options), code_digest()
 
     def told(record: Record) -> None:
@@ -108,15 +121,17 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
     with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, _spark(sandbox, Path(name)) as spark:
         spark.warm_up()
         memory = Memory(out / "memory", code)
-        at_work = [_task(task, options, Path(name), memory, sandbox, spark) for task in tasks]
+        at_work = [
+            _task(task, options, Path(name), memory, sandbox, spark, answering[task.name]) for task in tasks
+        ]
         study = Study(
             at_work,
             out / "records.jsonl",
             Path(name),
             memory,
-            digest([code, options.words, options.model]),
+            digest([code, options.words, options.model, answers, options.planner_model]),
             options.seed,
-            planner_services=lambda ground: {**ground.services, **_services(models)},
+            planner_services=lambda ground: {**ground.services, "models": models},
         )
         return study.run(every, told, options.workers)
 
@@ -135,18 +150,32 @@ def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
     return WarmSpark(sandbox, access=Access(write=(folder,)))
 
 
-def _services(models: Models | None) -> dict[str, object]:
-    return {"models": models} if models else {}
+def _answering(task: suite.Task, options: Options) -> ModelChoice:
+    """Who answers the agents' tasks."""
+    if options.model == RECORDED:
+        if not recording(task).is_file():
+            there = ", ".join(one.name for one in suite.tasks() if recording(one).is_file())
+            raise UserError(
+                f"No answers were recorded for {task.name}.", f"They were for {there or 'none'}.", code="not-recorded"
+            )
+        return ModelChoice(model=f"replay:{recording(task)}")
+    return ModelChoice(model=options.model) if options.model else ModelChoice()
 
 
 def _task(
-    task: suite.Task, options: Options, folder: Path, memory: Memory, sandbox: Sandbox, spark: WarmSpark
+    task: suite.Task,
+    options: Options,
+    folder: Path,
+    memory: Memory,
+    sandbox: Sandbox,
+    spark: WarmSpark,
+    models: Models,
 ) -> Task:
     place = folder / task.name
 
     def opened() -> Ground:
         run_file = suite.prepare(task, place / "task", words=options.words)
-        return Ground.open(task.name, run_file, place / "scratch", sandbox, spark, memory)
+        return Ground.open(task.name, run_file, place / "scratch", sandbox, spark, memory, models)
 
     return Task(task.name, opened, partial(_differences, task, place, memory, spark), _rate(task, options))
 

@@ -16,7 +16,7 @@ from palmette.features.environment import TOPOLOGY, services_of
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.inputs import Inputs, read_inputs
 from palmette.features.workbench import Workbench
-from palmette.llm import OFFLINE
+from palmette.llm import OFFLINE, Models
 from palmette.sandbox import Sandbox, WarmSpark
 
 
@@ -49,9 +49,16 @@ class Ground:
 
     @classmethod
     def open(
-        cls, name: str, run_file: Path, scratch: Path, sandbox: Sandbox, spark: WarmSpark, memory: Memory | None = None
+        cls,
+        name: str,
+        run_file: Path,
+        scratch: Path,
+        sandbox: Sandbox,
+        spark: WarmSpark,
+        memory: Memory | None = None,
+        models: Models = OFFLINE,
     ) -> Ground:
-        """Reads a prepared task; `scratch` is a folder that does not exist yet."""
+        """Reads a prepared task; `scratch` is a folder that does not exist yet, `models` answer the agents' tasks."""
         inputs = read_inputs(run_file)
         base = export_base(inputs.repository, inputs.run.repository.base, scratch / "base")
         bench = SharedBench(
@@ -64,7 +71,7 @@ class Ground:
             memory=memory,
         )
         topology = load_topology(TOPOLOGY).value
-        services = services_of(inputs.view, bench, OFFLINE)
+        services = services_of(inputs.view, bench, models)
         return cls(
             name, inputs, bench, topology, services, build_actors(topology, services), _digest(name, inputs, bench)
         )
