@@ -12,6 +12,7 @@ from sklearn import metrics as sklearn_metrics
 
 from palmette.automl.measure import METRICS, Predictions, difference, interval, metric_of, score, skill
 from palmette.automl.measure.intervals import _scored
+from palmette.automl.measure.metrics import in_order
 from palmette.errors import UserError
 
 TRUTH = np.array(["no", "no", "yes", "yes"])
@@ -80,6 +81,21 @@ def test_ranking_agrees_with_scikit_learn(seed: int, count: int) -> None:
         assert score(METRICS[name], truth, tied) == pytest.approx(np.mean(each)), "ties are one step"
     loss = sklearn_metrics.log_loss(truth, probabilities)
     assert score(METRICS["log_loss"], truth, predictions) == pytest.approx(loss)
+
+
+def test_a_quadratic_kappa_is_about_the_order_of_the_classes() -> None:
+    random = np.random.default_rng(2)
+    truth = random.integers(1, 13, 300)
+    said = np.clip(truth + random.integers(-1, 2, 300), 1, 12)
+    kappa, classes = METRICS["quadratic_kappa"], in_order(map(str, range(1, 13)))
+    due = sklearn_metrics.cohen_kappa_score(truth, said, weights="quadratic")
+    for made in (Predictions(said.astype(str)), Predictions(said.astype(str), None, classes)):
+        assert score(kappa, truth.astype(str), made) == pytest.approx(due)
+        assert due in interval(kappa, truth.astype(str), made)
+    ranks, names = np.array([0, 1, 2, 2, 0, 1]), np.array(["low", "middle", "high"])
+    ordered = Predictions(names[np.array([0, 2, 2, 1, 1, 1])], None, tuple(names))
+    due = sklearn_metrics.cohen_kappa_score(ranks, [0, 2, 2, 1, 1, 1], weights="quadratic")
+    assert score(kappa, names[ranks], ordered) == pytest.approx(due), "in the order that the model has"
 
 
 def test_perfect_predictions_have_the_perfect_score() -> None:

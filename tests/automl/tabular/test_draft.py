@@ -71,9 +71,9 @@ def test_a_class_is_in_no_more_folds_than_it_has_rows(tmp_path: Path) -> None:
 
 
 def test_the_positive_class_goes_by_the_name_of_the_classes(tmp_path: Path) -> None:
-    table = pd.DataFrame({"x": np.arange(60) % 7, "y": [1.0, 2.0] * 30})
+    table = pd.DataFrame({"x": np.arange(60) % 7, "y": [10.0, 2.0] * 30})
     blueprint = drafted(tmp_path, table, Goal("classification", "y", "accuracy", "2.0"))
-    assert (blueprint.classes, blueprint.positive) == (("1", "2"), "2")
+    assert (blueprint.classes, blueprint.positive) == (("2", "10"), "2"), "in the order of their sizes"
 
 
 def test_where_no_column_says_anything_the_reasons_are_told(tmp_path: Path) -> None:

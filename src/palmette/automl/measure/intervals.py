@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.measure.confusion import FORMULAS, counts
-from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, hits, positive_of, ranked, score
+from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, classes_of, hits, positive_of, ranked, score
 from palmette.documents import Model
 
 MOST = 4_000
@@ -78,10 +78,9 @@ def _scored(
     import pandas as pd
 
     one, formula = positive_of(truth, predictions, positive), FORMULAS[metric.name]
-    texts = np.concatenate([truth, predictions.values, [one]]).astype(object)
-    numbers, names = pd.factorize(texts, sort=True)
-    true, said, place = numbers[: len(truth)], numbers[len(truth) : -1], int(numbers[-1])
-    return lambda rows: float(formula(counts(true[rows], said[rows], len(names)), place))
+    names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
+    true, said, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
+    return lambda rows: float(formula(counts(true[rows], said[rows], len(names)), int(place[0])))
 
 
 def _draws(predictions: Predictions, seed: int, rounds: int) -> list[NDArray[np.intp]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,6 +106,21 @@ def skill(metric: Metric, value: float, dummy: float) -> float:
     return 1.0 if worst == 0 else 1.0 - metric.error(value) / worst
 
 
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Classes by size where all are numbers, so that 10 comes after 2; else by name."""
+    listed = sorted(names)
+    try:
+        return tuple(sorted(listed, key=float))
+    except ValueError:
+        return tuple(listed)
+
+
+def classes_of(truth: NDArray[np.generic], predictions: Predictions) -> tuple[str, ...]:
+    """All classes that occur: those of the model in its order, then any other."""
+    found = {str(name) for name in np.unique(np.concatenate([truth, predictions.values]))}
+    return (*predictions.classes, *in_order(found.difference(predictions.classes)))
+
+
 def _labels(name: str, **options: object) -> Formula:
     def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
         from sklearn import metrics
@@ -113,6 +128,14 @@ def _labels(name: str, **options: object) -> Formula:
         return float(getattr(metrics, name)(truth, predictions.values, **options))
 
     return compute
+
+
+def _quadratic_kappa(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    """How far two classes are apart is by their places in the order of the classes."""
+    from sklearn.metrics import cohen_kappa_score
+
+    order = list(classes_of(truth, predictions))
+    return float(cohen_kappa_score(truth, predictions.values, labels=order, weights="quadratic"))
 
 
 def _of_one_class(name: str) -> Formula:
@@ -232,7 +255,7 @@ _ALL = (
     _classes("f1_weighted", "labels", _labels("f1_score", average="weighted", zero_division=0)),
     _classes("mcc", "labels", _labels("matthews_corrcoef")),
     _classes("kappa", "labels", _labels("cohen_kappa_score")),
-    _classes("quadratic_kappa", "labels", _labels("cohen_kappa_score", weights="quadratic")),
+    _classes("quadratic_kappa", "labels", _quadratic_kappa),
     Metric("f1", "classification", "labels", _of_one_class("f1_score"), is_binary=True),
     Metric("precision", "classification", "labels", _of_one_class("precision_score"), is_binary=True),
     Metric("recall", "classification", "labels", _of_one_class("recall_score"), is_binary=True),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from palmette.automl.measure import Predictions
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.metrics import Floats, in_order
 from palmette.automl.report.plots import Axis, Figure, Plot, heat, level
 from palmette.automl.report.wording import fixed, many, share, short
 
@@ -78,7 +78,7 @@ class Classified(NamedTuple):
 def classified(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> Classified:
     """Of rows with their true classes (n,)."""
     true, said = truth.astype(str), predictions.values.astype(str)
-    names = _ordered(predictions.classes or tuple(np.unique(np.concatenate([true, said])).tolist()))
+    names = predictions.classes or in_order(np.unique(np.concatenate([true, said])).tolist())
     table = _counts(true, said, names)
     curves = _Curves(true, predictions, names, positive)
     shares = table / np.maximum(1, table.sum(axis=1, keepdims=True))
@@ -97,14 +97,6 @@ def classified(truth: NDArray[np.generic], predictions: Predictions, positive: s
         figures=tuple(curves.figures()),
         gap=curves.calibration().gap if curves.shown else float("nan"),
     )
-
-
-def _ordered(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Numbers by size: 2 before 10."""
-    try:
-        return tuple(sorted(names, key=float))
-    except ValueError:
-        return names
 
 
 def _counts(true: NDArray[np.str_], said: NDArray[np.str_], names: tuple[str, ...]) -> NDArray[np.int64]:

@@ -124,7 +124,8 @@ class Blueprint(TableBlueprint):
     target: str
     metric: str
     classes: tuple[str, ...] = ()
-    """In the order of the probabilities, as text; whole numbers without a fraction: 1, not 1.0."""
+    """In the order of the probabilities, which a quadratic kappa is about: numbers by size; as text, whole numbers
+    without a fraction: 1, not 1.0."""
     positive: str | None = None
     """The class that a metric of one class is about; the last where none is given."""
     transform: Transform = "none"

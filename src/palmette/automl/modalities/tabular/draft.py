@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
 from palmette.automl.data import Column
+from palmette.automl.measure.metrics import in_order
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Dropped, Example, Folds, Kind, Transform
 from palmette.errors import UserError
@@ -75,7 +76,7 @@ def draft(
         rows=len(rows),
         columns=kept,
         dropped=left,
-        classes=tuple(sorted(classes.unique())) if is_classes else (),
+        classes=in_order(classes.unique()) if is_classes else (),
         positive=None if goal.positive is None else WHOLE.sub(r"\1", goal.positive.strip()),
         transform="none" if is_classes else transform,
         bounds=None if is_classes else _bounds(target, transform),
