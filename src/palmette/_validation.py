@@ -72,12 +72,12 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
     for item in error.errors(include_url=False):
         place = _locate(item["loc"], model, parsed.value)
         grouped.setdefault(place.path, []).append((item, place))
+    around = {path[:length] for path in grouped for length in range(len(path))}
     problems = []
     for path, items in grouped.items():
         wrong_type = [entry for entry in items if entry[0]["type"] in _EXPECTED]
-        deeper = any(other[: len(path)] == path and other != path for other in grouped)
         vague = [*wrong_type, *(entry for entry in items if entry[0]["type"] == "too_short")]
-        if len(vague) == len(items) and deeper:
+        if len(vague) == len(items) and path in around:
             # The other alternatives of a union, and the length of a list without its wrong items: the mistake that
             # was made is the one further down.
             continue

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -22,11 +23,17 @@ from palmette.errors import Problem
 
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
+PLAIN_DEPTH = 100
+"""Levels of documents whose form is not ours."""
+MAX_DIGITS = 39
+"""Of a whole number; more digits are text."""
 
 Path = tuple[str | int, ...]
 
 _PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPED = re.compile("[\0\ud800-\udfff]")
+"""What only escapes can spell, and neither files nor paths can hold."""
 _NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
@@ -73,12 +80,16 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         Composer.__init__(self)
         BaseResolver.__init__(self)
         self.depth = 0
+        self.count = 0
         self.tagged: list[tuple[str, int]] = []
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if self.depth >= MAX_DEPTH:
             raise _TooDeepError(None, None, "nested too deep", event.start_mark)
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise _UnboundedError("too-large", f"The document has more than {MAX_VALUES} values.")
         tag = getattr(event, "tag", None)
         if tag is not None:
             self.tagged.append((tag, event.start_mark.line + 1))
@@ -97,8 +108,11 @@ def parse_yaml(text: str) -> Parsed:
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         return Parsed(problems=[_syntax_problem(error, text)])
-    except RecursionError:
-        return Parsed(problems=[_bound_problem("too-deep", "The document is nested too deep.")])
+    except _UnboundedError as error:
+        return Parsed(problems=[_bound_problem(*error.args)])
+    except (ValueError, OverflowError):  # of `%YAML` and `\U........`: numbers that are none
+        message = "Bad YAML: the number of a version or of a character is too large."
+        return Parsed(problems=[Problem("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
     result = Parsed(
         problems=[
             Problem(
@@ -120,6 +134,30 @@ def parse_yaml(text: str) -> Parsed:
     except _UnboundedError as error:
         return Parsed(problems=[_bound_problem(*error.args)])
     return result
+
+
+def load_plain(text: str) -> Any:
+    """The value of a YAML document of others, read as PyYAML's `safe_load` reads it; `yaml.YAMLError` if it cannot be.
+
+    For files whose form is not ours: with dates, merge keys and all that teams write. Ours are read by `parse_yaml`.
+    """
+    try:
+        value = yaml.safe_load(text)
+        _count(value)
+        return value
+    except (ValueError, LookupError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+        # What its constructors raise for tags that do not fit, dates that there are not, numbers without digits.
+        raise yaml.YAMLError(str(error) or type(error).__name__) from error
+
+
+def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
+    """How many values were met with all in `value`, each as often as aliases repeat it; ValueError for too many."""
+    if counted > MAX_VALUES or depth > PLAIN_DEPTH:
+        raise ValueError("it is nested too deep, or its aliases unfold to too much")
+    inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | set | tuple) else ()
+    for part in inside:
+        counted = _count(part, depth + 1, counted)
+    return counted + 1
 
 
 class _UnboundedError(Exception):
@@ -144,7 +182,20 @@ class _Builder:
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        return _scalar(node)
+        return _scalar(node, self._text(node, path))
+
+    def _text(self, node: yaml.Node, path: Path) -> str:
+        """What a scalar holds; escapes in it can spell NUL and halves of characters, of which two make one."""
+        text: str = node.value
+        if not _ESCAPED.search(text):
+            return text
+        with suppress(UnicodeDecodeError):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+        if found := _ESCAPED.search(text):
+            line, where = node.start_mark.line + 1, spell(path)
+            self.into.problems.append(replace(_control_problem(found), line=line, field=where))
+            return _ESCAPED.sub("\ufffd", text)
+        return text
 
     def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
         seen: dict[str, int] = {}
@@ -155,7 +206,7 @@ class _Builder:
                     Problem("yaml-key", "A key must be plain text.", line=line, field=spell(path))
                 )
                 continue
-            key = key_node.value
+            key = self._text(key_node, path)
             field_path = spell((*path, key))
             if key in seen:
                 self.into.problems.append(
@@ -174,16 +225,15 @@ class _Builder:
             yield key, value_node
 
 
-def _scalar(node: yaml.Node) -> Any:
+def _scalar(node: yaml.Node, text: str) -> Any:
     """The value of a scalar: quoted and block text is text; plain text may be null, a boolean or a number."""
-    text: str = node.value
     if getattr(node, "style", None) is not None:
         return text
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
         return text.lower() == "true"
-    if _INT.match(text) and len(text) < 40:
+    if _INT.match(text) and len(text) <= MAX_DIGITS:
         return int(text)
     if _FLOAT.match(text) and not _INT.match(text) and not re.match(r"^[-+]?0[0-9]+$", text):
         number = float(text)
@@ -194,7 +244,7 @@ def _scalar(node: yaml.Node) -> Any:
 def _control_problem(found: re.Match[str]) -> Problem:
     return Problem(
         "control-character",
-        f"The text has the character U+{ord(found[0]):04X}, which YAML does not allow.",
+        f"The text has the character U+{ord(found[0]):04X}, which is not allowed.",
         "Remove it; if the file is full of them, save it as UTF-8.",
         line=found.string.count("\n", 0, found.start()) + 1,
         value=repr(found[0]),

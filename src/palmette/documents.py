@@ -17,10 +17,17 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palmette._validation import explain, explain_fields
-from palmette._yaml import Parsed, parse_yaml
+from palmette._yaml import MAX_DIGITS, Parsed, load_plain, parse_yaml
 from palmette.errors import InputError, Problem, UserError, nearest
 
+__all__ = [
+    "MAX_DIGITS", "Located", "Model", "load_plain", "mistakes", "parse_document", "parse_located", "read_document",
+    "read_located", "read_text", "write_text",
+]  # fmt: skip
+
 MAX_BYTES = 5_000_000
+MAX_PROBLEMS = 200
+"""Told of one document: who sees so many begins with the first."""
 
 
 class Model(BaseModel):
@@ -110,6 +117,9 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
         )
     if problems or value is None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
+        if len(ordered) > MAX_PROBLEMS:
+            message = f"There are {len(ordered) - MAX_PROBLEMS} mistakes more."
+            ordered[MAX_PROBLEMS:] = [Problem("more-mistakes", message, "Mend those above first.")]
         raise InputError([dataclasses.replace(problem, file=file) for problem in ordered])
     return Located(value, file, parsed.lines)
 

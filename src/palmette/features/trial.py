@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from palmette.documents import load_plain
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
@@ -77,7 +78,7 @@ class Trial:
 
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
         """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
-        document = yaml.safe_load(config.file.text)
+        document = load_plain(config.file.text)
         samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
         for fact, path in {**samples, "output": str(output)}.items():
             if fact in config.places:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
-from palmette.documents import Model
+from palmette.documents import MAX_DIGITS, Model, load_plain
 from palmette.engine import TERMINATE
 from palmette.llm.blocks import Split, split_blocks
 from palmette.llm.messages import Reply
@@ -75,6 +75,8 @@ A = TypeVar("A", bound=Answer)
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 """Characters by which code is seen otherwise than it runs."""
+_BEGINNINGS = 1000
+"""Of what could be JSON objects and are none; a text with more of them is not read to its end."""
 _SPACES = {ord(char): " " for char in "\u00a0\u2007\u202f"}
 _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char in "‘’‚‛"}
 
@@ -200,18 +202,26 @@ def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
-    decoder, error, at = json.JSONDecoder(), "", 0
+    decoder, error, at, broken = json.JSONDecoder(parse_int=_whole), "", 0, 0
     values: list[dict[str, Any]] = []
-    while (at := text.find("{", at)) >= 0:
+    while (at := text.find("{", at)) >= 0 and broken < _BEGINNINGS:
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # so that it can be kept as well
         except ValueError as wrong:
-            error, at = error or str(wrong), at + 1
+            error, at, broken = error or str(wrong), at + 1, broken + 1
         except RecursionError:
             return values, "it is nested too deeply"
         else:
             values.append(value)
+            at = end
     return values, error
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
 
 
 def _code(split: Split, answer: type[Answer], data: dict[str, Any]) -> dict[str, str] | BadAnswer:
@@ -287,11 +297,9 @@ def _python(text: str) -> str:
 
 def _yaml(text: str) -> str:
     try:
-        yaml.safe_load(text)
+        load_plain(text)
     except yaml.YAMLError as error:
         return " ".join(str(error).split())
-    except (ValueError, RecursionError) as error:
-        return str(error) or type(error).__name__
     return ""
 
 

@@ -95,6 +95,10 @@ class Checked:
     tree: exp.Expression | None = None
 
 
+_MAX_DEPTH = 200
+"""Levels of an expression; a chain of conditions has one for each."""
+_MAX_DIGITS = 38
+"""Of a number as it is written: Spark's decimals have no more."""
 _EXPRESSIONS = (
     exp.Condition,
     exp.Paren,
@@ -138,6 +142,8 @@ def parse(text: str) -> ParsedExpression:
         raise ExpressionError(
             Fault("bad-expression", f"{_cut(text)!r} is not an expression.", "Write one Spark SQL expression.", text)
         )
+    if too := _too_much(tree):
+        raise ExpressionError(Fault("bad-expression", f"{_cut(text)!r} {too}.", "Divide it.", text))
     return ParsedExpression(
         text,
         tree,
@@ -146,6 +152,20 @@ def parse(text: str) -> ParsedExpression:
         tree.find(exp.Window) is not None,
         tree.find(exp.Query, exp.Subquery, exp.Exists) is not None,
     )
+
+
+def _too_much(tree: exp.Expression) -> str:
+    """What of an expression is more than Spark, or anybody who walks through it, can hold; empty when nothing is."""
+    level: list[exp.Expression] = [tree]
+    for _ in range(_MAX_DEPTH):
+        numbers = [node.name for node in level if isinstance(node, exp.Literal) and not node.is_string]
+        longest = max((sum(map(str.isdigit, number)) for number in numbers), default=0)
+        if longest > _MAX_DIGITS:
+            return f"has a number of {longest} digits; there are {_MAX_DIGITS} at most"
+        level = [part for node in level for part in node.iter_expressions()]
+        if not level:
+            return ""
+    return f"is nested deeper than {_MAX_DEPTH} levels"
 
 
 def check(

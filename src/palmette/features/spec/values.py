@@ -41,6 +41,8 @@ _ALIASES = {
     "timestamp_ltz": "timestamp",
     "decimal": "decimal(10,0)",
 }
+_DEEPEST = 20
+"""Arrays and maps inside one another."""
 _TYPE = re.compile(r"^(?:decimal\((?P<p>\d+),(?P<s>\d+)\)|array<(?P<element>.+)>|map<string,(?P<value>.+)>)$")
 
 
@@ -77,7 +79,7 @@ class SparkType(NamedTuple):
         if folded in ATOMIC_TYPES or folded == "null":
             return cls(folded)
         match = _TYPE.match(folded)
-        if match is None:
+        if match is None or folded.count("<") > _DEEPEST:
             raise NotATypeError(text)
         if match["p"]:
             precision, scale = int(match["p"]), int(match["s"])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from palmette.documents import Model
+from palmette.documents import Model, load_plain
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, TextFile, Verdict, Violation
 from palmette.features import briefs
 from palmette.features.actors.config_generator.facts import NAME, Record, facts_of
@@ -123,7 +123,7 @@ class ConfigGenerator(Agent):
         team, failed = self._team(context)
         if team is None:
             return _stuck("The team's configuration class cannot be read.", failed)
-        placed = locate(team.schema, facts_of(self.view, self.run_spec), yaml.safe_load(answer.config))
+        placed = locate(team.schema, facts_of(self.view, self.run_spec), load_plain(answer.config))
         config = Config(
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=f"{answer.config.strip()}\n"),
             class_name=team.schema.class_name,
@@ -164,7 +164,7 @@ class ConfigGenerator(Agent):
         ):
             return f"{output.file.path} lacks what the script reads from {class_name}: {violation.message}"
         noted = {keys: fact for fact, keys in output.places.items()}
-        for keys, value in _texts(yaml.safe_load(output.file.text)):
+        for keys, value in _texts(load_plain(output.file.text)):
             below = _UPWARDS.sub("", value)  # an error names the place that a relative path leads to
             if len(below) > 1 and (keys in noted or "/" in value) and below in text:
                 place = ".".join(map(str, keys))
@@ -258,7 +258,7 @@ def _ask(missing: tuple[Missing, ...], team: _Team, view: str, context: Context)
         if said is None:
             continue
         try:
-            answers[item.field] = yaml.safe_load(said) if not item.type.startswith("string") else said.strip()
+            answers[item.field] = load_plain(said) if not item.type.startswith("string") else said.strip()
         except yaml.YAMLError:
             answers[item.field] = said
     return answers

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import yaml
 
+from palmette.documents import load_plain
 from palmette.engine.actor import TextFile
 
 Pattern = tuple[str, ...]
@@ -32,7 +33,7 @@ class Observed:
         found = []
         for file in files:
             try:
-                found.append(yaml.safe_load(file.text))
+                found.append(load_plain(file.text))
             except yaml.YAMLError:
                 continue
         names = {

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import yaml
-
+from palmette.documents import load_plain
 from palmette.features.actors.utils_retriever.candidates import Candidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
@@ -241,7 +240,7 @@ def _load_config(candidate: Candidate, setting: Setting) -> Proof:
         f"place.write_text({setting.config.file.text!r}, encoding='utf-8')\n"
         f"config = CALL\nresult = [type(config).__qualname__, *(str(Path(value)) for value in [{values}])]"
     )
-    document = yaml.safe_load(setting.config.file.text)
+    document = load_plain(setting.config.file.text)
     expected = [str(Path(str(reduce(getitem, setting.config.places[fact], document)))) for fact in facts]
     inputs = ("the class of the view's own configuration", *(f"its {fact}" for fact in facts))
     return Proof(Probe("config", _code(candidate, body, path="str(place)")), [class_name, *expected], inputs)
