@@ -98,6 +98,11 @@ def test_a_quadratic_kappa_is_about_the_order_of_the_classes() -> None:
     assert score(kappa, names[ranks], ordered) == pytest.approx(due), "in the order that the model has"
 
 
+def test_a_class_that_the_model_does_not_know_has_no_probability() -> None:
+    truth, due = np.array(["no", "no", "yes", "maybe"]), (0.9, 0.4, 0.8, 1e-15)
+    assert score(METRICS["log_loss"], truth, LABELS) == pytest.approx(-np.log(due).mean())
+
+
 def test_perfect_predictions_have_the_perfect_score() -> None:
     sure = (TRUTH, Predictions(TRUTH, np.eye(2)[[0, 0, 1, 1]], CLASSES))
     right = {"classification": sure, "regression": (NUMBERS, Predictions(NUMBERS)), "clustering": sure}

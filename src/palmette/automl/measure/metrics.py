@@ -197,9 +197,12 @@ def _ranking(name: str) -> Formula:
 
 
 def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    """A class that the model does not know has no probability."""
+    import pandas as pd
+
     assert predictions.probabilities is not None
-    place = {name: index for index, name in enumerate(predictions.classes)}
-    of_truth = predictions.probabilities[np.arange(len(truth)), [place[str(one)] for one in truth]]
+    places = pd.Index(predictions.classes).get_indexer(pd.Index(truth))
+    of_truth = np.where(places < 0, 0.0, predictions.probabilities[np.arange(len(truth)), places])
     return float(-np.log(np.clip(of_truth, 1e-15, 1.0)).mean())
 
 
