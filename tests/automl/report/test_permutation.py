@@ -59,3 +59,19 @@ def test_no_more_rows_are_asked_than_allowed(others: int, most: int, measured: i
     assert {one.column for one in found} == set(rows.columns[:measured])
     assert sum(map(len, model.asked)) <= most
     assert sum(map(len, model.asked)) >= size * (1 + 2 * measured)
+
+
+def test_the_rare_class_is_in_the_sample_and_nothing_is_said_where_there_is_none() -> None:
+    rows = pd.DataFrame({"signal": np.random.default_rng(0).random(3_000)})
+    truth = np.where(rows["signal"] > 0.996, "rare", "usual")
+    area, classes = Measure(METRICS["roc_auc"], "rare"), ("rare", "usual")
+    assert 10 <= (truth == "rare").sum() < 20
+
+    def ask(asked: pd.DataFrame) -> Predictions:
+        chances = np.column_stack([asked["signal"], 1 - asked["signal"]])
+        return Predictions(np.array(classes)[chances.argmax(1)], chances, classes)
+
+    for seed in range(10):
+        (worth,) = importance(ask, rows, truth, area, ["signal"], seed=seed)
+        assert worth.drop > 0
+    assert importance(ask, rows, np.full(3_000, "usual"), area, ["signal"]) == ()

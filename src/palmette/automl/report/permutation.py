@@ -46,6 +46,8 @@ def importance(
 ) -> tuple[Worth, ...]:
     """How much worse the metric becomes when one column at a time is shuffled, the largest loss first.
 
+    Nothing where the rows do not allow for the metric.
+
     Args:
         ask: The model; called once.
         rows: Of the hold-out, as the model reads them.
@@ -62,18 +64,26 @@ def importance(
     if not measured or size < 2:
         return ()
     repeats = min(REPEATS, copies // len(measured))
-    some = np.sort(random.permutation(len(rows))[:size])
+    some = _spread(truth, size, random)
     sample, known = rows.iloc[some], truth[some]
     orders = [(column, random.permutation(len(some))) for column in measured for _ in range(repeats)]
     answers = ask(_stacked(sample, orders))
     parts = np.arange(len(answers)).reshape(len(orders) + 1, len(some))
     whole, *shuffled = (score(measure.metric, known, answers.take(part), measure.positive) for part in parts)
+    if not np.isfinite(whole):
+        return ()
     sign = 1.0 if measure.metric.greater_is_better else -1.0
     drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
     means, deviations = drops.mean(axis=1).tolist(), drops.std(axis=1, ddof=1).tolist()
     found = zip(measured, means, deviations, strict=True)
     worths = [Worth(column=column, drop=drop, deviation=deviation) for column, drop, deviation in found]
     return tuple(sorted(worths, key=lambda one: -one.drop))
+
+
+def _spread(truth: NDArray[np.generic], size: int, random: np.random.Generator) -> NDArray[np.intp]:
+    """So many rows, in order, with their share of each class, or of each range of the target."""
+    by_truth = np.lexsort((random.permutation(len(truth)), truth))
+    return np.sort(by_truth[np.arange(size) * len(truth) // size])
 
 
 def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:
