@@ -17,6 +17,7 @@ Expected failure of *generated* code is never an exception: it is an `ExecutionR
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -117,6 +118,15 @@ class MachineError(PalmetteError):
     """Something is missing from, or broken on, this machine."""
 
     exit_code = 3
+
+
+def machine_fault(error: BaseException) -> MachineError | None:
+    """A full or protected disk, wherever it was noticed; None for what is no fault of the machine."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+        return None
+    place = f" at {error.filename!r}" if error.filename else ""
+    remedy = "Make room, or let it be written; a run goes on with: palmette resume"
+    return MachineError(f"{error.strerror}{place}.", remedy, code="full")
 
 
 class ModelError(PalmetteError):

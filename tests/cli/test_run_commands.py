@@ -217,6 +217,23 @@ def test_mistakes_are_one_message_and_leave_nothing(
     assert not runs.exists()
 
 
+def test_of_a_long_run_the_end_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palmette.cli.show.LAST", 7)
+    with Journal(tmp_path) as journal:
+        for _ in range(5):
+            journal.append(Decided(next="a", target="a"), InvocationStarted(actor="a", inputs={}))
+    _, out, _ = call(capsys, "show", str(tmp_path), "--json")
+    told = json.loads(out)
+    assert [step["number"] for step in told["steps"]] == [3, 4, 5] and told["earlier_events"] == 3
+    _, out, _ = call(capsys, "show", str(tmp_path))
+    assert "3 earlier events are left out" in out and "--all" in out
+    _, out, _ = call(capsys, "show", str(tmp_path), "--all", "--json")
+    told = json.loads(out)
+    assert [step["number"] for step in told["steps"]] == [1, 2, 3, 4, 5] and told["earlier_events"] == 0
+
+
 def test_a_failed_actor_s_workspace_is_named(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
     run(capsys)
     (folder,) = runs.iterdir()

@@ -10,7 +10,11 @@ from toys import Toy
 
 from palmette.engine import Budget, Node, Planner, Setup, Topology
 
-some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 
 
 @dataclass(frozen=True)

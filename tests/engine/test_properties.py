@@ -5,12 +5,25 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from shapes import Shape, shapes, some
 from toys import Toy
 
-from palmette.engine import END, Budget, Decision, Setup, Situation, resume_run, run_topology
+from palmette.engine import (
+    END,
+    Budget,
+    Decision,
+    Setup,
+    Situation,
+    fold,
+    read_journal,
+    resume_run,
+    run_state,
+    run_topology,
+    snapshot,
+)
 from palmette.planners.offline import OfflinePlanner
 from palmette.planners.random import RandomPlanner
 
@@ -63,6 +76,13 @@ FAULT_AT_THE_BUDGET = Shape(
 """With five steps the budget is reached just when a failure has to be located."""
 
 
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States are kept every few events."""
+    monkeypatch.setattr(snapshot, "EVERY", 3)
+
+
+@pytest.mark.usefixtures("often")
 @some
 @example(FAULT_AT_THE_BUDGET, 5)
 @given(shapes(), st.integers(1, 12))
@@ -70,12 +90,14 @@ def test_a_run_stopped_after_any_step_goes_on_to_the_same_artefacts(shape: Shape
     with tempfile.TemporaryDirectory() as folder:
         whole = run_topology(shape.setup(OfflinePlanner()), Path(folder) / "whole")
         setup = shape.setup(OfflinePlanner())
+        assert run_state(Path(folder) / "whole") == fold(read_journal(Path(folder) / "whole"))
         stopped = Setup(**(vars(setup) | {"budget": Budget(steps=steps)}))
         parted = run_topology(stopped, Path(folder) / "parted")
         ended_early = parted.status == "finished" and whole.state.spent.steps > steps  # where it may end already
         if parted.status == "stopped":
             parted = resume_run(Path(folder) / "parted", setup=setup)
         assert parted.status == "finished"
+        assert run_state(parted.folder) == parted.state == fold(read_journal(parted.folder))
         assert ended_early or parted.state.digests == whole.state.digests
 
 

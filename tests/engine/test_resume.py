@@ -283,6 +283,6 @@ def test_a_run_is_called_after_what_it_is_about(
 ) -> None:
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
     folder = new_run_folder(what)
-    assert folder.parent == tmp_path / "runs" and re.fullmatch(rf"\d{{8}}-\d{{6}}-{name}-[0-9a-f]{{4}}", folder.name)
+    assert folder.parent == tmp_path / "runs" and re.fullmatch(rf"\d{{8}}-\d{{6}}-{name}-[0-9a-f]{{8}}", folder.name)
     run_topology(chain(*diamond()), folder)
     assert find_run(folder.name[:16]) == find_run("latest") == folder

@@ -6,7 +6,6 @@ listed.
 
 from __future__ import annotations
 
-import errno
 import importlib
 import importlib.util
 import json
@@ -19,7 +18,7 @@ from typing import NamedTuple, NoReturn
 
 import click
 
-from palmette.errors import DeveloperError, InputError, MachineError, PalmetteError, UserError, did_you_mean
+from palmette.errors import DeveloperError, InputError, PalmetteError, UserError, did_you_mean, machine_fault
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -104,7 +103,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
-        found = _full(error) or _bug(error)
+        found = machine_fault(error) or _bug(error)
         _report(found, as_json)
         sys.exit(found.exit_code)
     sys.exit(0)
@@ -134,14 +133,6 @@ def _report_usage(error: click.ClickException, as_json: bool) -> None:
         _report(UserError(error.format_message(), "See --help.", code="usage"), as_json)
     else:
         error.show()
-
-
-def _full(error: Exception) -> MachineError | None:
-    """A full disk, wherever it was noticed."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        place = f" at {error.filename!r}" if error.filename else ""
-        return MachineError(f"{error.strerror}{place}.", "Make room; a run goes on with: palmette resume", code="full")
-    return None
 
 
 def _bug(error: Exception) -> DeveloperError:

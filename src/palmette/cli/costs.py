@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from palmette.cli.screen import duration, first_line, print_table
-from palmette.engine import ArtefactStore, Entry, RunState, Spend
+from palmette.engine import ArtefactStore, RunState, Spend, read_journal
 from palmette.engine.events import CallAnswered
 from palmette.engine.state import Cost
 from palmette.errors import UserError
@@ -36,9 +36,9 @@ def print_costs(state: RunState) -> None:
         print_table(HEADER, rows)
 
 
-def calls_of(folder: Path, entries: list[Entry]) -> list[dict[str, Any]]:
-    """All paid calls, each with what was asked and answered."""
-    calls = [entry.event for entry in entries if isinstance(entry.event, CallAnswered)]
+def calls_of(folder: Path) -> list[dict[str, Any]]:
+    """All paid calls of a run, each with what was asked and answered."""
+    calls = [entry.event for entry in read_journal(folder, "call_answered") if isinstance(entry.event, CallAnswered)]
     store = ArtefactStore(folder)
     return [
         {

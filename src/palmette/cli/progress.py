@@ -80,6 +80,8 @@ def _line(event: e.Event) -> str:
             return f"{click.style('✓', fg='green')} {event.actor} ({event.seconds:.1f} s)"
         case e.ActorReused():
             return f"= {event.actor} (unchanged)"
+        case e.ActorUndone():
+            return f"gone: what {event.actor} had made; it is made again"
         case e.BudgetReached():
             return f"budget reached: {event.limit}"
         case e.ArtefactEdited():

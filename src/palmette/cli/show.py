@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,10 +11,14 @@ import click
 
 from palmette.cli.costs import calls_of, chosen, costs_json, print_call, print_calls, print_costs
 from palmette.cli.screen import clean, duration, first_line, json_option, near, print_json, print_table
-from palmette.engine import TERMINATE, Entry, RunState, Violation, find_run, fold, read_journal
+from palmette.engine import TERMINATE, RunState, Violation, find_run
 from palmette.engine import events as e
-from palmette.engine.invocation import workspace_name
+from palmette.engine.journal import End, read_end
 from palmette.engine.runs import RunSummary, summarise
+from palmette.engine.workspaces import workspace_name
+
+LAST = 5000
+"""Events whose steps are shown unless all are asked for."""
 
 
 @dataclass
@@ -37,25 +40,31 @@ class Step:
         return any(isinstance(attempt, e.AttemptFailed) for attempt in self.attempts)
 
 
-def steps_of(entries: Iterable[Entry]) -> list[Step]:
-    """The steps of a run, in order."""
+def steps_of(run: End) -> list[Step]:
+    """The steps of a run, in order, as far as their events are there."""
     steps: list[Step] = []
-    invocations: Counter[str] = Counter()
-    decisions, ended = count(1), "killed"
-    for entry in entries:
+    kinds = Counter(entry.event.kind for entry in run.entries)
+    invoked = Counter(entry.event.actor for entry in run.entries if isinstance(entry.event, e.InvocationStarted))
+    invocations = Counter({name: run.state.actor(name).invocations - times for name, times in invoked.items()})
+    decisions = count(1 + run.state.decisions - kinds["decided"] - kinds["decision_refused"])
+    ended = "killed"
+    for entry in run.entries:
         match entry.event:
             case e.Decided() | e.DecisionRefused() as event:
                 steps.append(_decided(next(decisions), event))
             case e.ArtefactEdited() as event:
                 steps.append(Step(None, event.artefact, "edited", note=f"by {event.by}"))
+            case e.ActorUndone() as event:
+                steps.append(Step(None, event.actor, "gone", note="what it had made outside of the run"))
             case e.RunEnded() as event:
                 ended = f"{event.status}{f': {event.reason}' if event.reason else ''}"
             case e.RunResumed():
                 steps.append(Step(None, "run", "resumed", note=f"it was {ended}"))
                 ended = "killed"
-            case e.InvocationStarted() as event if steps:
+            case e.InvocationStarted() as event:
                 invocations[event.actor] += 1
-                steps[-1].workspace = workspace_name(invocations[event.actor], event.actor)
+                if steps:
+                    steps[-1].workspace = workspace_name(invocations[event.actor], event.actor)
             case event if steps:
                 _continue(steps[-1], event)
     return steps
@@ -91,13 +100,15 @@ def _continue(step: Step, event: e.Event) -> None:
 @click.option("--calls", is_flag=True, help="Show what language models were asked, one line a call.")
 @click.option("--call", type=int, metavar="N", help="Show the prompt and the answer of one of these calls.")
 @click.option("--cassette", type=click.Path(path_type=Path), help="Write the answers to a file for `replay:FILE`.")
+@click.option("--all", "whole", is_flag=True, help=f"Show all steps, where there are more than {LAST} events.")
 @json_option
-def show(run: str, evidence: bool, calls: bool, call: int | None, cassette: Path | None, as_json: bool) -> None:
+def show(
+    run: str, evidence: bool, calls: bool, call: int | None, cassette: Path | None, whole: bool, as_json: bool
+) -> None:
     """Show RUN: its steps, failed attempts, artefacts, times and costs."""
     folder = find_run(run)
-    entries = read_journal(folder)
     if calls or call is not None:
-        found = chosen(calls_of(folder, entries), call)
+        found = chosen(calls_of(folder), call)
         if as_json:
             print_json({"calls": found})
         elif call is None:
@@ -109,14 +120,14 @@ def show(run: str, evidence: bool, calls: bool, call: int | None, cassette: Path
 
         click.echo(f"{len(write_cassette(folder, cassette).calls)} answers are in {near(cassette)}")
     else:
-        _show(folder, entries, evidence, as_json)
+        _show(folder, read_end(folder, None if whole else LAST), evidence, as_json)
 
 
-def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> None:
-    state, steps = fold(entries), steps_of(entries)
+def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
+    state, steps = run.state, steps_of(run)
     summary = summarise(folder, state)
     if as_json:
-        print_json(_as_json(folder, state, steps, summary))
+        print_json({**_as_json(folder, state, steps, summary), "earlier_events": run.earlier})
         return
     why = f": {summary.reason}" if summary.reason else ""
     click.echo(f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{why}")
@@ -124,6 +135,8 @@ def _show(folder: Path, entries: list[Entry], evidence: bool, as_json: bool) -> 
         f"started {summary.started:%Y-%m-%d %H:%M:%S}, worked {duration(state.spent.seconds)}, "
         f"{state.decisions} steps, {state.spent.attempts} attempts, in {near(folder)}\n"
     )
+    if run.earlier:
+        click.echo(f"{run.earlier} earlier events are left out; all of them: palmette show {summary.id} --all\n")
     print_table(
         ("step", "actor", "outcome", "attempts", "time", "note"),
         [

@@ -154,6 +154,14 @@ class Actor(Protocol):
         """
 
 
+@runtime_checkable
+class OutsideActor(Protocol):
+    """An actor (of no fan-out) that makes something outside of the artefacts, where it can be taken away."""
+
+    def stands(self, input: Any, output: Any) -> bool:
+        """Whether what it made of `input`, and told in `output`, is still there; if not, a resume makes it again."""
+
+
 class BaseActor:
     """The two defaults that most actors want: no way to fail the check, nothing to answer for."""
 

@@ -16,17 +16,21 @@ import json
 import os
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
+from palmette.engine.faults import disk_faults
 from palmette.errors import DeveloperError, InputError, Problem, RunError
 
 VALUE = "value.json"
 _MARK = ".digest"
 """Written last: the digest that a working copy was made from. Without it the copy is incomplete."""
+
+_DRAFT = ".draft"
 
 
 class _Text(NamedTuple):
@@ -42,10 +46,9 @@ class ArtefactStore:
     """The artefacts of one run folder."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.objects = folder / "objects"
         self.copies = folder / "artefacts"
-        self.objects.mkdir(parents=True, exist_ok=True)
-        self.copies.mkdir(parents=True, exist_ok=True)
 
     def put(self, value: BaseModel | JsonValue) -> str:
         """Stores a value and gives its digest."""
@@ -66,10 +69,11 @@ class ArtefactStore:
             (copy / _MARK).unlink()
         shutil.rmtree(copy, ignore_errors=True)
         text = self._load(digest).decode()
-        for _, path, content in _places(json.loads(text)):
-            _write(copy / path, self._load(content), synced=False)
-        _write(copy / VALUE, text.encode(), synced=False)
-        _write(copy / _MARK, digest.encode(), synced=False)
+        with disk_faults(self.folder):
+            for _, path, content in _places(json.loads(text)):
+                _write(copy / path, self._load(content), synced=False)
+            _write(copy / VALUE, text.encode(), synced=False)
+            _write(copy / _MARK, digest.encode(), synced=False)
 
     def is_published(self, name: str, digest: str) -> bool:
         """Whether the working copy was made, completely, from this version."""
@@ -94,11 +98,17 @@ class ArtefactStore:
 
         return _join(value, text)
 
+    def tidy(self) -> None:
+        """Takes away what killed writers left half done; for the one process that writes here."""
+        for draft in self.objects.glob(f".*{_DRAFT}"):
+            draft.unlink(missing_ok=True)
+
     def _store(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
         path = self.objects / digest
         if not path.exists():
-            _write(path, content, synced=True)
+            with disk_faults(self.folder):
+                _write(path, content, synced=True)
         return digest
 
     def _load(self, digest: str) -> bytes:
@@ -176,8 +186,8 @@ def _places(value: JsonValue) -> list[tuple[str, str, str]]:
     for _, path, _ in found:
         _guard(path)
     parents = {str(parent) for _, path, _ in found for parent in PurePosixPath(path).parents}
-    names = [str(PurePosixPath(path)) for _, path, _ in found]
-    taken = {name for name in names if names.count(name) > 1 or name in parents or name in {VALUE, _MARK}}
+    names = Counter(str(PurePosixPath(path)) for _, path, _ in found)
+    taken = {name for name in names if names[name] > 1 or name in parents or name in {VALUE, _MARK}}
     return [
         (location, f"{location or 'value'}/{path}" if _clashes(path, taken) else path, digest)
         for location, path, digest in found
@@ -216,7 +226,7 @@ def _guard(path: str) -> None:
 def _write(path: Path, content: bytes, *, synced: bool) -> None:
     """Writes a file so that it is there completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.draft")
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{_DRAFT}")
     with draft.open("wb") as stream:
         stream.write(content)
         stream.flush()

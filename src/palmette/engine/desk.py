@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,7 @@ from palmette.engine.ledger import Ledger
 from palmette.engine.recorder import Recorder
 from palmette.engine.registry import create, names
 from palmette.engine.setup import Budget, Observer, Observers, RunResult, Setup
-from palmette.errors import DeveloperError, RunError, RunStopped
+from palmette.errors import DeveloperError, MachineError, RunError, RunStopped
 
 
 class Desk:
@@ -67,7 +68,8 @@ class Desk:
             self._record_end("interrupted")
             raise
         except Exception as error:
-            self._record_end("failed", str(error))
+            with suppress(MachineError):  # what ended it may be that nothing can be written
+                self._record_end("failed", str(error))
             raise
         finally:
             if setup:
@@ -117,20 +119,25 @@ class Desk:
         """The ledger of the run within a budget; takes hold of the folder if that has not been done."""
         with self._guard:
             if self._ledger is None:
-                journal = Journal(self.folder)
-                known = bool(journal.entries())
-                if known and not self._resumes:
-                    journal.close()
-                    raise RunError(
-                        f"There is a run in {str(self.folder)!r} already.",
-                        f"Resume it: palmette resume {self.folder}",
-                        code="run-exists",
-                    )
-                recorder = Recorder(journal, self._observer, budget)
-                recorder.record(RunResumed(version=self._opened.version) if known else self._opened)
-                self._ledger = Ledger(recorder, ArtefactStore(self.folder))
+                with ExitStack() as held:
+                    journal = held.enter_context(Journal(self.folder))
+                    self._ledger = self._begin(journal, budget)
+                    held.pop_all()
             self._ledger.recorder.budget = budget
             return self._ledger
+
+    def _begin(self, journal: Journal, budget: Budget) -> Ledger:
+        known = journal.seq > 0
+        if known and not self._resumes:
+            raise RunError(
+                f"There is a run in {str(self.folder)!r} already.",
+                f"Resume it: palmette resume {self.folder}",
+                code="run-exists",
+            )
+        store, recorder = ArtefactStore(self.folder), Recorder(journal, self._observer, budget)
+        store.tidy()
+        recorder.record(RunResumed(version=self._opened.version) if known else self._opened)
+        return Ledger(recorder, store)
 
     def _end(self, status: Literal["finished", "stopped"], reason: str = "") -> RunResult:
         self._record_end(status, reason)

@@ -1,4 +1,4 @@
-"""What was changed from outside a run: artefacts that a person edited, given ones that are others now."""
+"""What was changed from outside a run: artefacts that were edited, given ones that are others now, what is gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from palmette.documents import mistakes
 from palmette.engine.actor import Verdict
 from palmette.engine.artefacts import VALUE, canonical, plain
-from palmette.engine.events import ArtefactEdited
+from palmette.engine.events import ActorUndone, ArtefactEdited
 from palmette.engine.invocation import Invoker
 from palmette.engine.ledger import Ledger
 from palmette.engine.setup import Setup
@@ -54,6 +54,12 @@ class Edits:
         for name in sorted(edited, key=lambda name: rank.get(name, -1)):
             self._take_over(name, edited[name])
         return bool(edited)
+
+    def look_outside(self) -> None:
+        """Has made again what actors had made outside of the artefacts and is not there any more."""
+        for name in self._setup.topology.actors:
+            if self._wiring.is_fresh(name, self._recorder.state) and not self._invoker.stands(name):
+                self._recorder.record(ActorUndone(actor=name))
 
     def _value(self, name: str) -> JsonValue:
         """The working copy of an artefact, as its producer's type where there is one."""

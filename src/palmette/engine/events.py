@@ -151,6 +151,13 @@ class ActorReused(Model):
     actor: str
 
 
+class ActorUndone(Model):
+    """What an actor had made outside of the run folder is not there any more: it is made again."""
+
+    kind: Literal["actor_undone"] = "actor_undone"
+    actor: str
+
+
 class CallAnswered(Model):
     """A paid call was answered; an equal request is answered from here."""
 
@@ -240,6 +247,7 @@ Event = (
     | ActorSucceeded
     | ActorFailed
     | ActorReused
+    | ActorUndone
     | CallAnswered
     | CallFailed
     | HumanAsked
@@ -259,5 +267,5 @@ class Entry(Model):
     seq: int
     """1-based."""
     at: float
-    """Seconds since the epoch."""
+    """Seconds since the epoch; never less than of the event before in the same process, whatever the clock does."""
     event: Annotated[Event, Field(discriminator="kind")]

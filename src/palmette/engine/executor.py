@@ -39,6 +39,7 @@ class Executor:
         """
         self._edits.supply(given)
         self._edits.absorb()
+        self._edits.look_outside()
         while True:
             situation = self._situation()
             decision = self._decide(situation)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, PastAttempt, Verdict, Violation
+from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, OutsideActor, PastAttempt, Verdict, Violation
 from palmette.engine.artefacts import canonical
 from palmette.engine.events import (
     ActorFailed,
@@ -28,7 +27,8 @@ from palmette.engine.ledger import Ledger
 from palmette.engine.setup import Setup
 from palmette.engine.state import Done, Instruction
 from palmette.engine.wiring import Wiring, elements
-from palmette.errors import DeveloperError, InputError, PalmetteError, Problem
+from palmette.engine.workspaces import Workspaces
+from palmette.errors import DeveloperError, InputError, PalmetteError, Problem, machine_fault
 
 
 class _Task(NamedTuple):
@@ -69,18 +69,13 @@ class _Outcome:
         )
 
 
-def workspace_name(invocation: int, actor: str) -> str:
-    """Of the folder below `work` that an invocation of an actor has to itself."""
-    return f"{invocation:03d}-{actor}"
-
-
 class Invoker:
     """Runs actors for the executor."""
 
     def __init__(self, setup: Setup, wiring: Wiring, ledger: Ledger, folder: Path) -> None:
         self._setup, self._wiring, self._ledger = setup, wiring, ledger
         self._store, self._recorder = ledger.store, ledger.recorder
-        self._work = folder / "work"
+        self._workspaces = Workspaces(folder)
 
     def invoke(self, name: str) -> None:
         """Lets an actor attempt until it meets its criterion or gives up; journals either."""
@@ -89,6 +84,8 @@ class Invoker:
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
         order = state.pending.get(name, Instruction(""))
+        if state.actor(name).status == "running":  # it was cut short
+            self._workspaces.clear(state.actor(name).invocations, name)
         self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.text))
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
@@ -120,22 +117,12 @@ class Invoker:
                 )
             )
             self._store.publish(artefact, outcome.output)
-            self._clear(name)
+            self._workspaces.clear(self._recorder.state.actor(name).invocations, name)
 
     def _made(self, name: str) -> str | None:
         """Digest of what the actor made in this run; None while it has made nothing."""
         state, artefact = self._recorder.state, self._setup.actors[name].produces
         return state.artefacts[artefact].digest if state.actor(name).key and artefact in state.artefacts else None
-
-    def _clear(self, name: str) -> None:
-        """Takes the workspaces of an invocation away: what an actor left there is of use only where it failed."""
-        mine = re.compile(rf"{re.escape(self._workspace(name))}(-\d+)?")
-        for folder in self._work.iterdir() if self._work.is_dir() else ():
-            if mine.fullmatch(folder.name):
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _workspace(self, name: str) -> str:
-        return workspace_name(self._recorder.state.actor(name).invocations, name)
 
     def recheck(self, name: str, value: JsonValue) -> Verdict:
         """The actor's criterion on an edited output."""
@@ -154,19 +141,20 @@ class Invoker:
             ]
         )
 
+    def stands(self, name: str) -> bool:
+        """Whether what an actor made last outside of the artefacts is still there."""
+        actor, made = self._actor(name), self._made(name)
+        if made is None or not isinstance(actor, OutsideActor):
+            return True
+        inputs = self._wiring.present(name, self._recorder.state.digests)
+        with _asked(name, "whether what it made is there", "stands"):
+            return actor.stands(self._input(name, inputs), self.output(name, self._store.get(made)))
+
     def implicated(self, name: str, violation: Violation, value: JsonValue) -> str | None:
         """What an actor says that a stored output (of a fan-out: one element) has to do with a violation."""
         output = self.output(name, value)
-        try:
+        with _asked(name, f"whether it is to blame for {violation.code!r}", "implicated"):
             return self._actor(name).implicated(violation, output)
-        except PalmetteError:
-            raise
-        except Exception as error:  # the process boundary to actors: whose mistake it is can be said
-            raise DeveloperError(
-                f"{name} raised {type(error).__name__}, asked whether it is to blame for {violation.code!r}: {error}.",
-                "Mend its `implicated`, and resume the run.",
-                code="actor-crashed",
-            ) from error
 
     def output(self, name: str, value: JsonValue) -> BaseModel:
         """A stored output (of a fan-out: one element) as the actor's type."""
@@ -330,13 +318,10 @@ class Invoker:
         self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = (), number: int = 1
     ) -> Context:
         state = self._recorder.state
-        item = "" if task is None or task.item is None else f"-{task.item}"
-        workspace = self._work / f"{self._workspace(name)}{item}"
-        workspace.mkdir(parents=True, exist_ok=True)
         order = task.order if task else Instruction("")
         return Context(
             actor=name,
-            workspace=workspace,
+            workspace=self._workspaces.make(state.actor(name).invocations, name, task.item if task else None),
             seed=self._setup.seed,
             instruction=order.text,
             evidence=order.evidence,
@@ -351,12 +336,30 @@ class Invoker:
 
 
 def _crash(name: str, error: Exception) -> Violation:
+    """What an actor raised, as evidence; what the machine does to it is raised as such."""
+    if fault := machine_fault(error):
+        raise fault from error
     return Violation(
         code="actor-crashed",
         message=f"{name} raised {type(error).__name__}: {error}",
         evidence="".join(traceback.format_exception(error, limit=-8))[-4000:],
         subject=name,
     )
+
+
+@contextmanager
+def _asked(name: str, what: str, method: str) -> Iterator[None]:
+    """The process boundary to actors, where a crash is no evidence: whose mistake it is can be said."""
+    try:
+        yield
+    except PalmetteError:
+        raise
+    except Exception as error:  # as above
+        raise DeveloperError(
+            f"{name} raised {type(error).__name__}, asked {what}: {error}.",
+            f"Mend its `{method}`, and resume the run.",
+            code="actor-crashed",
+        ) from error
 
 
 def _gives_up(attempt: Attempt[Any]) -> bool:

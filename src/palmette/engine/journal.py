@@ -1,4 +1,4 @@
-"""The append-only record of a run: one SQLite file in WAL mode, one writer.
+"""The append-only record of a run: one SQLite file in WAL mode, one writer, and the state that its events add up to.
 
 An event that `append` has returned from survives `kill -9` of the process. Against a loss of power, what
 cost something (paid calls, finished attempts, people's answers) is synced to the disk at once, and everything before it
@@ -7,25 +7,32 @@ with it; the events after it, which only say how to go on, may then be lost and 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from palmette.engine import snapshot
 from palmette.engine.events import EVENT, Entry, Event
-from palmette.errors import MachineError, RunError
+from palmette.engine.faults import disk_faults, journal_faults
+from palmette.engine.lock import take
+from palmette.engine.snapshot import Snapshot
+from palmette.engine.state import RunState, fold
+from palmette.errors import RunError
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the journal's format, kept in the file as `user_version`."""
+OLDEST = 2
+"""The oldest that is read as it is: what came after it are kinds of events, and shortcuts."""
 
 SYNCED = frozenset(
     {
@@ -43,16 +50,20 @@ SYNCED = frozenset(
 """Kinds of events that are on the disk, not only with the operating system, when `append` returns."""
 
 NAME = "journal.sqlite"
-LOCK = "run.lock"
-
-
-def unwritable(folder: Path, reason: str | None) -> MachineError:
-    """A run has nowhere to be kept."""
-    return MachineError(
-        f"No run can be kept in {str(folder)!r}: {reason or 'it cannot be written'}.",
-        "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
-        code="unwritable-runs",
-    )
+PATIENCE = 10.0
+"""Seconds that another program may keep the file locked."""
+_EVENTS = (
+    "CREATE TABLE IF NOT EXISTS events "
+    "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
+)
+_PAID = (
+    "CREATE INDEX IF NOT EXISTS paid ON events (json_extract(body, '$.request'), json_extract(body, '$.answer')) "
+    "WHERE kind = 'call_answered'"
+)
+_ANSWER = (
+    "SELECT json_extract(body, '$.answer') FROM events "
+    "WHERE kind = 'call_answered' AND json_extract(body, '$.request') = ?"
+)
 
 
 class Journal:
@@ -60,51 +71,67 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
+        self._path = folder / NAME
+        with disk_faults(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(folder, error.strerror) from error
-        self._lock_file = _lock(folder)
         self._guard = threading.Lock()
-        self._connection = sqlite3.connect(folder / NAME, isolation_level=None, timeout=10, check_same_thread=False)
-        with _damage_named(folder):
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            _check_version(self._connection, folder)
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS events "
-                "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
-            )
-            self._connection.execute(f"PRAGMA user_version={SCHEMA}")
+        self._epoch = time.time() - time.monotonic()  # so that a clock that jumps moves no event of this process
+        with ExitStack() as held:
+            held.callback(os.close, take(folder))
+            with journal_faults(self._path, writes=True):
+                self._connection = sqlite3.connect(
+                    self._path, isolation_level=None, timeout=PATIENCE, check_same_thread=False
+                )
+                held.callback(self._connection.close)
+                self._prepare()
+                known = snapshot.kept(self._connection)
+                self._kept, (self.state, self.seq) = known.seq, _folded(self._connection, known)
+            self._held = held.pop_all()
+
+    def _prepare(self) -> None:
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        _check_version(self._connection, self.folder)
+        for statement in (_EVENTS, _PAID, snapshot.TABLE, f"PRAGMA user_version={SCHEMA}"):
+            self._connection.execute(statement)
 
     def append(self, *events: Event) -> list[Entry]:
         """Writes events durably, all or none; safe to call from several threads."""
         synced = any(event.kind in SYNCED for event in events)
         with self._guard:
-            try:
+            with journal_faults(self._path, writes=True):
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
-                return self._write(events, time.time())
-            except sqlite3.OperationalError as error:
-                raise unwritable(self.folder, str(error)) from error
+                entries = self._write(events, self._epoch + time.monotonic())
+            self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
+            if self.seq - self._kept >= snapshot.EVERY:
+                with suppress(sqlite3.OperationalError):  # a full disk: what counts is written
+                    snapshot.keep(self._connection, Snapshot(self.state, self.seq))
+                self._kept = self.seq
+            return entries
 
     def _write(self, events: tuple[Event, ...], at: float) -> list[Entry]:
         entries = []
-        self._connection.execute("BEGIN IMMEDIATE")
-        for event in events:
-            cursor = self._connection.execute(
-                "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)",
-                (at, event.kind, event.model_dump_json()),
-            )
-            entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
-        self._connection.execute("COMMIT")
+        with self._connection:  # commits, or takes all back
+            self._connection.execute("BEGIN IMMEDIATE")
+            for event in events:
+                cursor = self._connection.execute(
+                    "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)",
+                    (at, event.kind, event.model_dump_json()),
+                )
+                entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
         return entries
 
+    def answer(self, request: str) -> str | None:
+        """Digest of the answer to a paid call, by that of its request; None where there is none."""
+        with self._guard, journal_faults(self._path, writes=False):
+            found = self._connection.execute(_ANSWER, (request,)).fetchone()
+        return str(found[0]) if found else None
+
     def entries(self) -> list[Entry]:
-        with self._guard, _damage_named(self.folder):
+        with self._guard, journal_faults(self._path, writes=False):
             return _entries(self._connection)
 
     def close(self) -> None:
-        self._connection.close()
-        os.close(self._lock_file)
+        self._held.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -115,8 +142,38 @@ class Journal:
         self.close()
 
 
-def read_journal(folder: Path) -> list[Entry]:
-    """All events of a run, also while another process writes to it."""
+def read_journal(folder: Path, *kinds: str) -> list[Entry]:
+    """The events of a run, also while another process writes to it: of some kinds, or all where none is named."""
+    with _reader(folder) as connection:
+        return _entries(connection, kinds)
+
+
+def read_state(folder: Path) -> RunState:
+    """What the events of a run add up to, however many there are."""
+    return read_end(folder, 0).state
+
+
+class End(NamedTuple):
+    """What a journal comes to."""
+
+    state: RunState
+    entries: list[Entry]
+    """The last ones."""
+    earlier: int
+    """How many came before them."""
+
+
+def read_end(folder: Path, last: int | None) -> End:
+    """The state of a run and so many of its last events (all for None), as of one moment."""
+    with _reader(folder) as connection:
+        connection.execute("BEGIN")
+        whole = _folded(connection, snapshot.kept(connection))
+        earlier = 0 if last is None else max(0, whole.seq - last)
+        return End(whole.state, _entries(connection, after=earlier), earlier)
+
+
+@contextmanager
+def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
     path = folder / NAME
     if not path.is_file():
         raise RunError(
@@ -124,56 +181,43 @@ def read_journal(folder: Path) -> list[Entry]:
             "`palmette runs` lists the runs.",
             code="unknown-run",
         )
-    with _damage_named(folder), _reader(folder) as connection:
+    with (
+        journal_faults(path, writes=False),
+        _readable(folder) as readable,
+        closing(sqlite3.connect(readable, timeout=PATIENCE)) as connection,
+    ):
         _check_version(connection, folder)
-        return _entries(connection)
+        yield connection
 
 
 @contextmanager
-def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
-    """Reads the journal; where the folder cannot be written, a copy of it, because SQLite writes beside a WAL file."""
+def _readable(folder: Path) -> Iterator[Path]:
+    """The file, or a copy where nothing may be written beside it: SQLite does so to read what is in a WAL."""
+    if os.access(folder, os.W_OK):
+        yield folder / NAME
+        return
     with tempfile.TemporaryDirectory(prefix="palmette-journal-") as copy:
-        if not os.access(folder, os.W_OK):
-            for path in folder.glob(f"{NAME}*"):
-                shutil.copyfile(path, Path(copy) / path.name)
-            folder = Path(copy)
-        with closing(sqlite3.connect(folder / NAME, timeout=10)) as connection:
-            yield connection
+        for file in folder.glob(f"{NAME}*"):
+            shutil.copyfile(file, Path(copy) / file.name)
+        yield Path(copy) / NAME
 
 
-@contextmanager
-def _damage_named(folder: Path) -> Iterator[None]:
-    """Names the journal that cannot be read."""
-    try:
-        yield
-    except (sqlite3.DatabaseError, OSError, ValueError) as error:
-        raise RunError(
-            f"The journal {str(folder / NAME)!r} cannot be read: {error}.",
-            "Restore the file, or start the run anew; what was made is in `artefacts` beside it.",
-            code="broken-journal",
-        ) from error
-
-
-def is_running(folder: Path) -> bool:
-    """Whether a live process holds the run."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-def _entries(connection: sqlite3.Connection) -> list[Entry]:
+def _entries(connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0) -> list[Entry]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
         return []  # its maker was killed before the first event
-    rows = connection.execute("SELECT seq, at, body FROM events ORDER BY seq").fetchall()
+    chosen = f"AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+    rows = connection.execute(
+        f"SELECT seq, at, body FROM events WHERE seq > ? {chosen} ORDER BY seq", (after, *kinds)
+    ).fetchall()
+    if not kinds and [seq for seq, _, _ in rows] != list(range(after + 1, after + len(rows) + 1)):
+        raise ValueError(f"events are missing after event {after}")
     return [Entry(seq=seq, at=at, event=_event(seq, body)) for seq, at, body in rows]
+
+
+def _folded(connection: sqlite3.Connection, known: Snapshot) -> Snapshot:
+    """The state of all events, of which those before are known."""
+    entries = _entries(connection, after=known.seq)
+    return Snapshot(fold(entries, known.state), entries[-1].seq) if entries else known
 
 
 def _event(seq: int, body: str) -> Event:
@@ -187,35 +231,10 @@ def _event(seq: int, body: str) -> Event:
 
 def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (0, SCHEMA):  # 0: a journal that is just being made
+    if version and not OLDEST <= version <= SCHEMA:  # 0: a journal that is just being made
         age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
         raise RunError(
             f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA}).",
             remedy,
             code="other-journal",
         )
-
-
-def _lock(folder: Path) -> int:
-    """Takes the run for this process; the kernel gives it back when the process dies, however it dies."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise unwritable(folder, error.strerror) from error
-    for patience in (0.05, 0.2, None):  # somebody may just be asking whether the run is in use
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except OSError as error:
-            if patience is None:
-                owner = os.read(descriptor, 20).decode(errors="replace").strip()
-                os.close(descriptor)
-                raise RunError(
-                    f"The run in {str(folder)!r} is in use by process {owner or '?'}.",
-                    "Wait for it, or stop it and resume the run.",
-                    code="run-in-use",
-                ) from error
-            time.sleep(patience)
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
-    return descriptor

@@ -50,7 +50,7 @@ class Ledger:
         key = self.store.put(request)
         while True:
             with self._guard:
-                known = self.recorder.state.paid.get(key)
+                known = self.recorder.answer(key)
                 if known is not None:
                     return self.store.get(known)
                 other = self._in_flight.get(key)

@@ -1,4 +1,4 @@
-"""The live side of a journal: what happens is written, folded into the state, and shown, in this order."""
+"""The live side of a journal: what happens is written and added to the state, then shown; people are asked."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, H
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.setup import Budget, Observer
-from palmette.engine.state import RunState, fold
+from palmette.engine.state import RunState
 from palmette.errors import RunStopped
 
 
 class Recorder:
-    """Owns the state of a running run."""
+    """What a running run knows, may spend, and tells."""
 
     def __init__(self, journal: Journal, observer: Observer, budget: Budget) -> None:
         self._journal = journal
@@ -22,14 +22,20 @@ class Recorder:
         self._guard = threading.RLock()
         self.budget = budget
         """What the run may spend; the environment says it when it is open."""
-        self.state: RunState = fold(journal.entries())
+
+    @property
+    def state(self) -> RunState:
+        """What has happened so far."""
+        return self._journal.state
+
+    def answer(self, request: str) -> str | None:
+        """Digest of the answer to a paid call, by that of its request; None where there is none."""
+        return self._journal.answer(request)
 
     def record(self, *events: Event) -> None:
         """Writes events, all or none."""
         with self._guard:
-            entries = self._journal.append(*events)
-            self.state = fold(entries, self.state)
-            for entry in entries:
+            for entry in self._journal.append(*events):
                 self._observer.event(entry)
 
     def check_budget(self, before: Literal["step", "attempt"]) -> None:

@@ -14,10 +14,12 @@ from typing import Literal
 from pydantic import JsonValue
 
 from palmette.engine.desk import Desk
+from palmette.engine.faults import unwritable
 from palmette.engine.human import Human
-from palmette.engine.journal import NAME, is_running, read_journal, unwritable
+from palmette.engine.journal import NAME, read_state
+from palmette.engine.lock import is_running
 from palmette.engine.setup import Observer, RunResult, Setup
-from palmette.engine.state import RunState, fold
+from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean
 
@@ -28,7 +30,7 @@ def runs_folder() -> Path:
 
 
 def new_run_folder(what: str) -> Path:
-    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a`.
+    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a91c7`.
 
     Raises:
         MachineError: there is no place for it.
@@ -37,7 +39,7 @@ def new_run_folder(what: str) -> Path:
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise unwritable(runs_folder(), "" if there.is_dir() else f"{str(there)!r} is a file")
     stamp, name = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S"), re.sub(r"[^\w.]+", "-", what).strip("-")
-    return runs_folder() / f"{stamp}-{name}-{secrets.token_hex(2)}"
+    return runs_folder() / f"{stamp}-{name}-{secrets.token_hex(4)}"
 
 
 def run_environment(
@@ -131,7 +133,7 @@ class RunSummary:
 
 def run_state(folder: Path) -> RunState:
     """The state of a run, read from its journal."""
-    return fold(read_journal(folder))
+    return read_state(folder)
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:

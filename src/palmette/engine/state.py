@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import BeforeValidator, PlainSerializer
 
 from palmette.engine import events as e
 from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
 from palmette.engine.calls import Spend
 
 Status = Literal["idle", "running", "succeeded", "failed"]
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _from_pairs(found: Any) -> Any:
+    return {tuple(key): value for key, value in found} if isinstance(found, list) else found
+
+
+Pairs = Annotated[Mapping[K, V], PlainSerializer(lambda pairs: list(pairs.items())), BeforeValidator(_from_pairs)]
+"""A mapping whose keys are tuples, which JSON has as a list of pairs."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +142,9 @@ class RunState:
     """What actors were already asked to mend."""
     answer: e.HumanAnswered | None = None
     """The human's last answer to the planner, until a decision makes use of it."""
-    answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+    answers: Pairs[tuple[str, str], str | None] = field(default_factory=dict)
     """What people answered to actors, by actor and question."""
-    paid: Mapping[str, str] = field(default_factory=dict)
-    """Digest of the answer to each paid call, by that of the request."""
-    bill: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
+    bill: Pairs[tuple[str, str], Cost] = field(default_factory=dict)
     """What paid calls have cost in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()
     """Actor and key of what a person agreed to."""
@@ -245,6 +255,9 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
         case e.ActorReused():
             actor = state.actor(event.actor)
             return _arrived(_update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), event.actor)
+        case e.ActorUndone():
+            actor = replace(state.actor(event.actor), key="", done={})
+            return replace(_update(state, event.actor, actor), route=())
         case e.HumanAnswered():
             if event.by == "planner":
                 return replace(state, answer=event)
@@ -353,7 +366,6 @@ def _paid(state: RunState, event: e.CallAnswered) -> RunState:
     who = (event.actor, event.role)
     return replace(
         state,
-        paid={**state.paid, event.request: event.answer},
         bill={**state.bill, who: state.bill.get(who, Cost()).plus(Cost(event.spend, event.seconds))},
         spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)),
     )

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from palmette.documents import Model, read_text, write_text
 from palmette.engine import ArtefactStore, read_journal
+from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, Problem
 from palmette.llm.messages import Message, Prompt, Reply, Settings
 
@@ -43,9 +44,9 @@ class Cassette(Model):
 def recorded(folder: Path) -> Cassette:
     """The models' answers that the journal of a run holds."""
     store = ArtefactStore(folder)
-    answered = [entry.event for entry in read_journal(folder) if entry.event.kind == "call_answered"]
     calls = []
-    for call in answered:
+    for call in (entry.event for entry in read_journal(folder, "call_answered")):
+        assert isinstance(call, CallAnswered)
         prompt = store.get(call.request)
         if isinstance(prompt, dict) and "messages" in prompt:  # else a person's answer, not a model's
             exchange = {"messages": prompt["messages"], "answer": store.get(call.answer)}

@@ -95,6 +95,10 @@ class Deployer(BaseActor):
         measured = [*output.measurements, *_promises(input.requirements, output.p50)]
         return Verdict.of(violations, measured)
 
+    def stands(self, input: DeployerInput, output: Delivery) -> bool:
+        """It is where this run delivers to, a run that was moved or copied included."""
+        return Path(output.folder) == self._folder(input) and read_manifest(Path(output.folder)) is not None
+
     def _measured(self, project: Path, input: DeployerInput, context: Context) -> Measured:
         """Starts the endpoint; while it loads, the same rows are predicted from a file, and the tests are run."""
         context.progress("starting the endpoint")

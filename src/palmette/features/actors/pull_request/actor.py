@@ -72,6 +72,12 @@ class PullRequest(BaseActor):
             )
         )
 
+    def stands(self, input: PullRequestInput, output: Delivery) -> bool:
+        """Its branch is there, or was merged; one that was pushed is the affair of its remote."""
+        file, on = input.script.file, self.workbench.file_on
+        is_merged = on(output.base, file.path) == file.text
+        return bool(output.pushed_to) or is_merged or on(output.branch, file.path) is not None
+
     def check(self, input: PullRequestInput, output: Delivery, context: Context) -> Verdict:
         """The branch holds exactly the files that passed the checks."""
         return Verdict.of(

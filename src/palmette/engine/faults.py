@@ -1,0 +1,63 @@
+"""What can go wrong where runs are kept, each with its one message."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from palmette.errors import MachineError, PalmetteError, RunError
+
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_UNWRITABLE = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
+
+
+def unwritable(folder: Path, reason: str | None) -> MachineError:
+    """A run has nowhere to be kept."""
+    return MachineError(
+        f"No run can be kept in {str(folder)!r}: {reason or 'it cannot be written'}.",
+        "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
+        code="unwritable-runs",
+    )
+
+
+@contextmanager
+def disk_faults(folder: Path) -> Iterator[None]:
+    """Names why a run folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(folder, error.strerror) from error
+
+
+@contextmanager
+def journal_faults(journal: Path, *, writes: bool) -> Iterator[None]:
+    """Names what is wrong with a journal that is read or written."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise _named(journal, error, writes) from error
+
+
+def _named(journal: Path, error: Exception, writes: bool) -> PalmetteError:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits tell kinds of it apart
+    if code in _LOCKED:
+        return MachineError(
+            f"The journal {str(journal)!r} is locked by another program.",
+            "Close what has it open, then resume the run.",
+            code="locked-journal",
+        )
+    if writes and (code in _UNWRITABLE or isinstance(error, OSError)):
+        return unwritable(journal.parent, str(error))
+    return RunError(
+        f"The journal {str(journal)!r} cannot be read: {error}.",
+        "Restore the file, or start the run anew; what was made is in `artefacts` beside it.",
+        code="broken-journal",
+    )

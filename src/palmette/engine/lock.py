@@ -1,0 +1,58 @@
+"""A run folder belongs to one process at a time; the kernel gives it back when that dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from palmette.engine.faults import disk_faults
+from palmette.errors import RunError
+
+LOCK = "run.lock"
+
+
+def take(folder: Path) -> int:
+    """Takes a run for this process until the descriptor that is given back is closed.
+
+    Raises:
+        RunError: another process has it; its id is in the message.
+        MachineError: the folder cannot be written.
+    """
+    with disk_faults(folder):
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    for patience in (0.05, 0.2, None):  # somebody may just be asking whether the run is in use
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError as error:
+            if patience is None:
+                owner = os.read(descriptor, 20).decode(errors="replace").strip()
+                os.close(descriptor)
+                raise RunError(
+                    f"The run in {str(folder)!r} is in use by process {owner or '?'}.",
+                    "Wait for it, or stop it and resume the run.",
+                    code="run-in-use",
+                ) from error
+            time.sleep(patience)
+    with suppress(OSError):  # a full disk: it is held all the same, and whoever asks is told no name
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a live process holds the run."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
