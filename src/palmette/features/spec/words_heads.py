@@ -320,7 +320,9 @@ def number(text: str) -> int:
 _SUBJECT = r"(?:the |an? )?(?P<entity>(?!the\b|an?\b)\w+) (?:has |have |had )?"
 _DISTINCT = "(?:distinct|unique|different)"
 _LAST = "(?:last|latest|most recent|newest)"
-_IN = r"(?:\s+(?:of|in|from|among|across|on|per)\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
+_BESIDE = r"\s+(?:of|in|from|among|across|on|per)\b"
+_IN = rf"(?:{_BESIDE}(?!{_BESIDE})\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
+"""Of two such words one after the other, the first ends a column's name: `visited on of visits`."""
 HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | None]], ...] = tuple(
     (re.compile(pattern, re.I), read)
     for pattern, read in (
