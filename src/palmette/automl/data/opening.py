@@ -22,6 +22,11 @@ from palmette.errors import InputError, Problem
 
 MOST_BYTES = 4 * 2**30
 """Of a file, compressed or not, that is read into memory."""
+MOST_CELLS = MOST_BYTES // 8
+MOST_COLUMNS = 20_000
+MOST_TIMES = 200
+"""As large as its archive, a file may be; above `ALWAYS` bytes, which nobody minds."""
+ALWAYS = 2**26
 
 FORMATS: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "parquet"),
@@ -81,6 +86,13 @@ class Opened:
     def name(self) -> str:
         return self.member or self.path.name
 
+    def require_size(self, rows: int, columns: int) -> None:
+        """Raises InputError for a table that memory cannot hold: few bytes can say many cells."""
+        if columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
+            message = f"The table has {rows} rows and {columns} columns."
+            most = f"{MOST_COLUMNS} columns and {MOST_CELLS} cells at most"
+            raise self.refusal("too-large", message, f"Give one with {most}.")
+
     def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
         return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
 
@@ -134,13 +146,13 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
     try:
         if data[:2] == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                yield "", _bounded(path, file), "gzip"
+                yield "", _bounded(path, file, len(data)), "gzip"
         elif data[:3] == b"BZh":
             with bz2.BZ2File(io.BytesIO(data)) as file:
-                yield "", _bounded(path, file), "bzip2"
+                yield "", _bounded(path, file, len(data)), "bzip2"
         elif data[:6] == b"\xfd7zXZ\0":
             with lzma.LZMAFile(io.BytesIO(data)) as file:
-                yield "", _bounded(path, file), "xz"
+                yield "", _bounded(path, file, len(data)), "xz"
         elif data[:4] == b"PK\x03\x04":
             yield from _zipped(path, data)
         else:
@@ -150,25 +162,34 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
 
 
-def _bounded(path: Path, file: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile | io.BufferedIOBase) -> bytes:
-    content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        message = f"It unpacks to more than {MOST_BYTES} bytes."
-        raise refusal(path, "too-large", message, "Give a sample of it.")
+def _bounded(path: Path, file: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile, packed: int) -> bytes:
+    most = _most(packed)
+    content = file.read(most + 1)
+    _require(path, len(content), packed)
     return content
+
+
+def _most(packed: int) -> int:
+    """Bytes that so many may unpack to."""
+    return min(MOST_BYTES, max(ALWAYS, MOST_TIMES * packed))
+
+
+def _require(path: Path, unpacked: int, packed: int) -> None:
+    if unpacked > _most(packed):
+        message = f"It unpacks to more than {_most(packed)} bytes, from {packed}."
+        raise refusal(path, "too-large", message, "Unpack it if you know who made it, or give a sample of it.")
 
 
 def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
+        _require(path, sum(info.file_size for info in archive.infolist()), len(data))
         if "xl/workbook.xml" in names:
             yield "", data, ""
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
             raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
         files = [info for info in archive.infolist() if not info.is_dir() and not _hidden(info.filename)]
-        if sum(info.file_size for info in files) > MOST_BYTES:
-            raise refusal(path, "too-large", f"It unpacks to more than {MOST_BYTES} bytes.", "Give a sample of it.")
         if not files:
             raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
         for info in sorted(files, key=lambda info: info.filename):
