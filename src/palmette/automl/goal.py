@@ -154,6 +154,12 @@ def folds_wanted(requirements: Requirements, usual: int) -> int:
     return min(usual, SLIM) if limited else usual
 
 
+def most_seconds(requirements: Requirements) -> float | None:
+    """What training may take at most; None where the request does not say."""
+    limits = [one for one in requirements.problem.constraints if one.quantity == "training time"]
+    return min((one.value for one in limits if one.comparison in ("<", "<=")), default=None)
+
+
 def _require_range(metric: str, target: TargetProfile | None) -> None:
     """Raises UserError for a metric of logarithms, and a target that has none."""
     least = target.numbers.least if target is not None and target.numbers is not None else 1.0

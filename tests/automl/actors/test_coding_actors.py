@@ -19,7 +19,7 @@ from small_projects import blueprint_of
 
 from palmette.automl import briefs
 from palmette.automl.actors.assembler import actor as assembling
-from palmette.automl.actors.assembler.actor import Assembler
+from palmette.automl.actors.assembler.actor import Assembler, AssemblerInput
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.automl.actors.debugger.offline import DebuggerInput
 from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
@@ -28,10 +28,11 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import TrackCode
+from palmette.automl.artefacts import Settings, TrackCode
 from palmette.automl.environment import topology_file
 from palmette.automl.modalities.tabular import write_project
 from palmette.automl.reach import objections
+from palmette.automl.requirements import Requirements
 from palmette.engine import TERMINATE, TextFile, Verdict, Violation, load_topology
 from palmette.errors import UserError
 from palmette.llm import Agent
@@ -83,6 +84,7 @@ def test_what_cannot_be_is_asked_again_with_the_reason(change: Mapping[str, Any]
 
 @pytest.mark.parametrize(("change", "code"), [
     ({"metric": "f1"}, "blueprint-differs"),
+    ({"seconds": 900.0}, "blueprint-differs"),
     ({"algorithms": ("catboost",)}, "blueprint-algorithm"),
 ])  # fmt: skip
 def test_a_blueprint_that_somebody_changed_is_refused(change: Mapping[str, Any], code: str, small: SmallModel) -> None:
@@ -93,6 +95,16 @@ def test_a_blueprint_that_somebody_changed_is_refused(change: Mapping[str, Any],
     if code == "blueprint-algorithm" and "catboost" in made.root.algorithms:
         pytest.skip("catboost is installed")
     assert codes(actor.check(asked, wrong, small.context())) == [code]
+
+
+@pytest.mark.parametrize(("budget", "due"), [(120.0, 9.0), (5.0, 5.0)])
+def test_training_takes_no_longer_than_the_request_allows(budget: float, due: float, small: SmallModel) -> None:
+    asked, limit = small.input(GuidelineWriter), {"quantity": "training time", "comparison": "<=", "words": "9 s"}
+    told = asked.requirements.model_dump() | {"problem": {"task": "regression", "constraints": [limit | {"value": 9}]}}
+    wanted = asked.model_copy(update={"requirements": Requirements.model_validate(told)})
+    made = small.make(GuidelineWriter).run(wanted, small.context()).output
+    known = {name: getattr(small.input(Assembler), name) for name in ("dataset", "profile", "preprocessing", "models")}
+    assert AssemblerInput(blueprint=made.root, settings=Settings(seconds=budget), **known).seconds == due
 
 
 # preparation

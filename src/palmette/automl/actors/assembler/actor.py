@@ -48,6 +48,11 @@ class AssemblerInput(Model):
     """False: training begins at once, and what fails is nobody's."""
 
     @property
+    def seconds(self) -> float:
+        """Of training, all tracks together: the budget, less where the request allows for less."""
+        return min(self.settings.seconds, self.blueprint.seconds or self.settings.seconds)
+
+    @property
     def tracks(self) -> list[Track]:
         """Those that can be had."""
         return [one.track for one in self.models if not one.unavailable]
@@ -158,7 +163,7 @@ class Assembler(BaseActor):
         project.lay_out(material, input.blueprint)
         modality, runs = modality_of(input.blueprint), []
         for track in tracks:
-            share = input.settings.seconds * WEIGHTS.get(track, 1.0) / total
+            share = input.seconds * WEIGHTS.get(track, 1.0) / total
             started, out = time.monotonic(), f"tracks/{track}"
             seconds = max(1.0, share - START_SECONDS)
             done = project.train(track, input.blueprint, seconds, told=context.progress)

@@ -50,7 +50,7 @@ class Clustering:
     TASKS: ClassVar = frozenset({"clustering"})
     BASELINES: ClassVar[tuple[str, ...]] = ("dummy", "plain")
     FIXED: ClassVar[tuple[str, ...]] = (
-        "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source",
+        "task", "target", "metric", "rows", "clusters", "labels", "agreement", "source", "seconds",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = ()
     COMPARED: ClassVar[str] = (

@@ -95,6 +95,8 @@ class TableBlueprint(Model):
     source: Source = Source()
     threads: int = Field(default=2, ge=1)
     """Of one fit; fits run one after the other."""
+    seconds: float | None = Field(default=None, gt=0)
+    """That training may take at most; None where the request does not say."""
     trials: int = Field(default=200, ge=0)
     """Settings that are tried beyond the starting points, if the time allows."""
     seed: int = 0

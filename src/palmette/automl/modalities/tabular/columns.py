@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from palmette.automl.data import Column, Dataset
+from palmette.automl.goal import most_seconds
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular.blueprint import ColumnPlan, Dropped, Source, TableBlueprint
 
@@ -22,7 +23,7 @@ def outlined(outline: Outline) -> list[Column]:
 
 
 def as_outlined(drawn: TableBlueprint, outline: Outline) -> dict[str, Any]:
-    """Columns and source as in the file and with their reasons, for a blueprint that was drawn from the rows alone."""
+    """Columns and source as in the file, with their reasons, and the time, for a blueprint drawn from rows alone."""
     known = {column.name: column for column in outline.dataset.columns}
     sources = in_file(outline.dataset.columns)
     gone = (Dropped(name=name, reason=why) for name, why in outline.left_out.items())
@@ -32,6 +33,7 @@ def as_outlined(drawn: TableBlueprint, outline: Outline) -> dict[str, Any]:
         ),
         "dropped": (*drawn.dropped, *gone),
         "source": _source(outline.dataset, drawn.target, sources),
+        "seconds": most_seconds(outline.requirements),
     }
 
 

@@ -45,7 +45,7 @@ class Tabular:
     TASKS: ClassVar = frozenset({"classification", "regression"})
     BASELINES: ClassVar[tuple[str, ...]] = ("dummy", "linear")
     FIXED: ClassVar[tuple[str, ...]] = (
-        "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source",
+        "task", "target", "metric", "rows", "classes", "positive", "transform", "bounds", "folds", "source", "seconds",
     )  # fmt: skip
     PARTS: ClassVar[tuple[float, ...]] = (0.2, 0.5)
     COMPARED: ClassVar[str] = ""
