@@ -35,7 +35,7 @@ PUBLISHED = {
 """Table 5 of the paper, under its names there."""
 NUMBERS = {"usr_ofr_catg_intr": 2, "card_txn_features": 6, "dda_txn_features": 7}
 """Of table 3, where the names differ."""
-PAPER = [one for one in tasks() if one.description.origin == "paper"]
+PAPER, OPEN = ([one for one in tasks() if one.description.origin == origin] for origin in ("paper", "open"))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -53,13 +53,18 @@ def test_the_published_names_are_known() -> None:
         task("card_tx")
 
 
+def test_open_tasks_have_numbers_of_their_own_and_three_difficulties() -> None:
+    assert [one.description.number for one in OPEN] == [*range(11, 11 + len(OPEN))]
+    assert {one.description.difficulty for one in OPEN} == {"easy", "medium", "hard"}
+
+
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
 def test_words_and_expressions_mean_the_same(one: Task) -> None:
     assert list(static(one)) == []
     assert one.spec(words=True).read_text(encoding="utf-8").count(" words: ") >= 5
 
 
-@pytest.mark.parametrize("one", [*PAPER, task("usr_tier_rdm_ftrs")], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
 def test_the_reference_page_has_the_task(one: Task) -> None:
     about = one.description
     place = f"../../src/palmette/bench/featbench/tasks/{one.name}/card.md"

@@ -1,6 +1,7 @@
 """The audit of the gold: whether each task's own files are what the task says they are.
 
-`python -m palmette.bench.featbench.audit [TASK ...]` prints a line a task, and fails when anything is found.
+`python -m palmette.bench.featbench.audit [NAME ...]` prints a line a task, and fails when anything is found. Names are
+of tasks or of groups (`paper`, `open`); all tasks are audited without any.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from palmette.bench.featbench.experiment import chosen
 from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden, seen_folder
 from palmette.bench.featbench.operations import count
-from palmette.bench.featbench.suite import WORLD, Task, make_repository, task, tasks
+from palmette.bench.featbench.suite import WORLD, Task, make_repository
 from palmette.errors import InputError
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
@@ -74,7 +76,7 @@ def main(names: Sequence[str]) -> int:
     """1 when anything is found."""
     found = 0
     with WarmSpark() as spark:
-        for one in [task(name) for name in names] or tasks():
+        for one in chosen(names or ["all"]):
             begun = time.monotonic()
             wrong = audit(one, spark)
             found += len(wrong)
