@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from palmette.automl.actors.implementation_verifier.asking import Asking, Told
-from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
+from palmette.automl.actors.implementation_verifier.judging import Answering, Measured, judged, overall
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import Service, rows_of_requests
@@ -23,6 +23,8 @@ from palmette.sandbox import ExecutionResult, Sandbox
 
 ASKED = 20
 """Requests of one row, of whose times the median counts."""
+AT_ONCE = 1_000
+"""Rows of a request for many."""
 
 
 class ImplementationInput(Model):
@@ -66,7 +68,7 @@ class ImplementationVerifier(BaseActor):
             scores={one.metric: one for one in scores},
             training_seconds=sum(run.seconds for run in input.assembly.tracks),
             megabytes=_megabytes(project),
-            milliseconds=self._milliseconds(project, material, input),
+            answering=self._answering(project, material, input),
             algorithms=tuple(member.algorithm for member in input.comparison.selection.members),
         )
         held = tuple(judged(input.requirements, measured))
@@ -78,7 +80,7 @@ class ImplementationVerifier(BaseActor):
                 status=overall(held),
                 training_seconds=round(measured.training_seconds, 1),
                 megabytes=round(measured.megabytes, 3),
-                milliseconds=measured.milliseconds,
+                milliseconds=measured.answering.milliseconds if measured.answering else None,
                 worths=told.worths,
                 curve=told.curve,
                 answers=told.answers,
@@ -108,18 +110,23 @@ class ImplementationVerifier(BaseActor):
             ]
         return Verdict.of(wrong, measured)
 
-    def _milliseconds(self, project: Project, material: Material, input: ImplementationInput) -> float | None:
-        """The median time of a request for one row, where a constraint is about it."""
+    def _answering(self, project: Project, material: Material, input: ImplementationInput) -> Answering | None:
+        """The times of requests for one row and, some at once, for all of the hold-out, where a constraint is about it.
+
+        Without a hold-out, all is the training rows.
+        """
         if all(one.quantity != "prediction time" for one in input.requirements.problem.constraints):
             return None
-        rows = material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED]
         kinds = {column.name: column.kind for column in input.blueprint.columns}
-        asked = rows_of_requests(rows, kinds)
+        every = rows_of_requests(material.holdout if len(material.holdout) else material.train, kinds)
+        asked = rows_of_requests(material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED], kinds)
+        parts = [every[start : start + AT_ONCE] for start in range(0, len(every), AT_ONCE)]
         with Service(self.sandbox, project.folder) as service:
             if not service.is_healthy():
                 return None
             times = [service.call("POST", "/predict", row).seconds for row in [*asked, *asked]]
-        return round(1000 * statistics.median(times[len(asked) :]), 2)
+            whole = sum(service.call("POST", "/predict/batch", {"rows": part}).seconds for part in parts)
+        return Answering(round(1000 * statistics.median(times[len(asked) :]), 2), round(whole, 3), len(every))
 
 
 def _revisable(one: Judged) -> bool:

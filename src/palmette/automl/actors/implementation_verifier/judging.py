@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from palmette.automl.artefacts import Judged, Score, Status
 from palmette.automl.planning.algorithms import meant
@@ -12,6 +13,16 @@ from palmette.automl.requirements import AlgorithmWish, Constraint, Requirements
 
 ENSEMBLE = "ensemble"
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+
+
+class Answering(NamedTuple):
+    """How long the endpoint takes to answer."""
+
+    milliseconds: float
+    """For one row, median."""
+    seconds: float
+    """For all of so many rows."""
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,8 @@ class Measured:
     """By metric; the metric of the run first."""
     training_seconds: float
     megabytes: float
-    milliseconds: float | None
+    answering: Answering | None
+    """None where nothing is asked of it, or the endpoint did not start."""
     algorithms: tuple[str, ...]
 
 
@@ -54,14 +66,17 @@ def _of(constraint: Constraint, measured: Measured) -> Judged:
         case "training time":
             return told(measured.training_seconds, f"{measured.training_seconds:.0f} s")
         case "prediction time":
-            if measured.milliseconds is None:
+            times = measured.answering
+            if times is None:
                 said = "not measured: the endpoint did not start"
                 return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
-            return told(measured.milliseconds / 1000, f"{measured.milliseconds:.1f} ms a row")
+            if constraint.per == "set":
+                return told(times.seconds, f"{times.seconds:.2f} s for {times.rows} rows")
+            return told(times.milliseconds / 1000, f"{times.milliseconds:.1f} ms a row")
         case "model size":
             return told(measured.megabytes * 1e6, f"{measured.megabytes:.2f} MB")
         case "parameters":
-            said = "not measured: models of trees have no count of parameters"
+            said = "not measured: parameters are not counted"
             return Judged(constraint=constraint, wish=str(constraint), measured=said, status="partly")
 
 
