@@ -35,7 +35,7 @@ redeemed AS (
     GROUP BY user_id
 ),
 booked AS (
-    SELECT booking.user_id, count(DISTINCT booking_id) AS times, count(*) FILTER (tier = 'gold') AS gold_times
+    SELECT booking.user_id, count(DISTINCT booking_id) AS times, count(*) FILTER (tier = 'basic') AS basic_times
     FROM account_transactions AS booking
     LEFT JOIN tiers
         ON tiers.user_id = booking.user_id AND CAST(booking.booked_on AS TIMESTAMPTZ) > tiers.valid_from
@@ -61,7 +61,7 @@ SELECT
     CAST(redeemed.soonest AS INTEGER) AS soonest_days_120d,
     redeemed.latest AS last_tier_120d,
     coalesce(booked.times, 0) AS bookings_120d,
-    coalesce(booked.gold_times, 0) AS gold_bookings_120d,
+    coalesce(booked.basic_times, 0) AS basic_bookings_120d,
     CAST(redeemed.gold_times AS DOUBLE) / redeemed.times AS gold_share_120d
 FROM redeemed
 FULL JOIN booked USING (user_id)

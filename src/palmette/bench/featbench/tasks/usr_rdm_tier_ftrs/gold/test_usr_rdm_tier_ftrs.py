@@ -57,7 +57,7 @@ def test_each_redemption_has_the_tier_of_its_time(spark: SparkSession) -> None:
             "soonest_days_120d": 1,
             "last_tier_120d": "gold",
             "bookings_120d": 0,
-            "gold_bookings_120d": 0,
+            "basic_bookings_120d": 0,
             "gold_share_120d": 2 / 3,
         }
     ]
@@ -73,7 +73,7 @@ def test_a_tier_does_not_hold_yet_when_it_begins(spark: SparkSession) -> None:
 def test_a_booking_of_the_day_of_a_change_has_the_old_tier(spark: SparkSession) -> None:
     day = CHANGE.date()
     [found] = features(spark, [], [day - DAY, day, day + DAY, CUTOFF.date()])
-    assert (found["bookings_120d"], found["gold_bookings_120d"]) == (3, 1)
+    assert (found["bookings_120d"], found["basic_bookings_120d"]) == (3, 2)
     assert (found["redemptions_120d"], found["gold_share_120d"]) == (0, None)
 
 

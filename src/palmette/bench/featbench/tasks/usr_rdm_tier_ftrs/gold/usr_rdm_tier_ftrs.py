@@ -31,7 +31,7 @@ COLUMNS = {
     "soonest_days_120d": "int",
     "last_tier_120d": "string",
     "bookings_120d": "bigint",
-    "gold_bookings_120d": "bigint",
+    "basic_bookings_120d": "bigint",
     "gold_share_120d": "double",
 }
 COUNTS = [
@@ -39,7 +39,7 @@ COUNTS = [
     "gold_redemptions_120d",
     "tiers_120d",
     "bookings_120d",
-    "gold_bookings_120d",
+    "basic_bookings_120d",
 ]
 
 
@@ -100,7 +100,7 @@ def booked(rows: DataFrame, tiers: DataFrame, cutoff: datetime) -> DataFrame:
     tiered = with_tier(bookings, tiers, F.to_timestamp("booked_on"))
     return tiered.groupBy("user_id").agg(
         F.count("*").alias("bookings_120d"),
-        F.count_if(F.col("tier_then") == "gold").alias("gold_bookings_120d"),
+        F.count_if(F.col("tier_then") == "basic").alias("basic_bookings_120d"),
     )
 
 
