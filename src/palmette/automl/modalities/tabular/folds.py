@@ -15,16 +15,17 @@ def folds_of(rows: pd.DataFrame, blueprint: Blueprint, groups: Numbers | None = 
     """(n,): the fold in which each row is predicted.
 
     Args:
-        groups: (n,) a number that is equal for rows that must stay together; None where each stands alone.
+        groups: (n,) a number that is equal for rows that must stay together; None where each stands alone. Rows that
+            are all of one group cannot stay together.
     """
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
     count, seed = blueprint.folds.count, blueprint.seed
     target = rows[blueprint.target].astype(str) if blueprint.task == "classification" else None
     if blueprint.folds.kind == "time":
-        order = rows[blueprint.folds.by].rank(method="first").fillna(0).to_numpy()
-        return np.asarray(np.argsort(np.argsort(order)) * count // len(rows), dtype=np.int64)
-    if groups is not None and len(np.unique(groups)) < len(groups):
+        order = rows[blueprint.folds.by].rank(method="first", na_option="top").to_numpy() - 1
+        return np.asarray(order * count // len(rows), dtype=np.int64)
+    if groups is not None and 1 < len(np.unique(groups)) < len(groups):
         count = min(count, len(np.unique(groups)))
         grouped = StratifiedGroupKFold if target is not None else GroupKFold
         parts = grouped(count, shuffle=True, random_state=seed).split(rows, target, groups)

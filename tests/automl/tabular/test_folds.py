@@ -1,0 +1,34 @@
+"""Which rows are told by models that have not seen them: by chance, by group, by time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from small_projects import Project, blueprint_of, guests, write
+
+from palmette.automl.modalities.tabular import Folds
+from palmette.automl.modalities.tabular.folds import folds_of
+from palmette.sandbox import Sandbox
+
+BY_TIME = Folds(count=3, kind="time", by="joined")
+
+
+def test_rows_of_a_single_group_are_divided_by_chance() -> None:
+    rows = guests("binary")
+    together = np.zeros(len(rows), dtype=np.int64)
+    assert sorted(np.bincount(folds_of(rows, blueprint_of("binary"), together))) == [80, 80, 80]
+
+
+def test_blocks_of_time_are_the_same_in_the_project_rows_without_a_time_first(tmp_path: Path, sandbox: Sandbox) -> None:
+    rows, blueprint = guests("binary"), blueprint_of("binary", folds=BY_TIME)
+    rows.loc[200:210, "joined"] = None
+    times = pd.to_datetime(rows["joined"], format="%d.%m.%Y")
+    due = folds_of(rows.assign(joined=times), blueprint)
+    assert np.bincount(due).tolist() == [80, 80, 80] and set(due[200:211]) == {0}
+    assert times[due == 0].max() <= times[due == 1].min() and times[due == 1].max() <= times[due == 2].min()
+    project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
+    done = project.run("-c", "import train; print(train.make_folds(train.preprocess.read('train.csv')).tolist())")
+    assert done.ok and json.loads(done.stdout) == due.tolist(), done.stderr
