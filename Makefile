@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-planners doctor clean
+.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -45,6 +45,13 @@ bench-planners: .venv/.dev ## Planner-guided, sequential and random runs under t
 
 bench-hostile: .venv/.dev ## Hostile programs in the sandbox, at each level of isolation, and what a run costs
 	@$(BIN)/python -m palmette.bench.hostile
+
+bench-kills: .venv/.dev ## kill -9 before and after every event, and at random; KILLS="toys=300 automl=60 features=30"
+	@$(BIN)/python examples/offers/prepare.py
+	@$(BIN)/python -m palmette.bench.kills $(or $(KILLS),toys=300 automl=60 features=30)
+
+bench-load: .venv/.dev ## 200 runs in one process, 20 beside each other, a million events, 10,000 elements
+	@$(BIN)/python -m palmette.bench.load
 
 bench-automl: .venv/.automl ## Beside other AutoML systems: HARNESS="command of a comparison"
 	@test -n "$(HARNESS)" || { echo 'make bench-automl HARNESS="python compare.py ..."; docs/results/automl-peers.md says what it is given'; exit 2; }

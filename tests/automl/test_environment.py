@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,21 @@ def test_the_report_tells_of_every_actor_and_loads_nothing(run: RunResult) -> No
     folder = Path(run.value("delivery")["folder"])
     manifest = read_manifest(folder)
     assert manifest and "report.html" in manifest.files and not differing(folder, manifest)
+
+
+def test_a_copy_of_a_run_delivers_to_a_place_of_its_own(run: RunResult, tmp_path: Path) -> None:
+    """Like one that was moved, or whose delivery was taken away: only what is gone is made again."""
+    before = read_manifest(Path(run.value("delivery")["folder"]))
+    shutil.copytree(run.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("delivered"))
+    again = resume_run(tmp_path / "copy")
+    assert again.status == "finished", again.reason
+    folder = Path(again.value("delivery")["folder"])
+    manifest = read_manifest(folder)
+    assert folder == tmp_path / "copy" / "delivered" and manifest and not differing(folder, manifest)
+    assert {name: actor.invocations for name, actor in again.state.actors.items()} == {
+        name: actor.invocations + (name == "deployer") for name, actor in run.state.actors.items()
+    }
+    assert read_manifest(Path(run.value("delivery")["folder"])) == before
 
 
 def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:

@@ -54,6 +54,16 @@ def test_the_readme_has_the_command_that_repeats_the_score(small: SmallDelivery,
     assert chosen.members[0].name == trial["name"] and chosen.score == pytest.approx(trial["score"], abs=1e-12)
 
 
+def test_a_delivery_stands_while_it_is_where_it_was_put(small: SmallDelivery, tmp_path: Path) -> None:
+    deployer, made = small.deployer(), small.delivery
+    assert deployer.stands(small.input, made)
+    assert not deployer.stands(small.input, made.model_copy(update={"folder": str(tmp_path)}))
+    moved = small.input.model_copy(update={"settings": small.input.settings.model_copy(update={"out": ""})})
+    assert Path(made.folder) == deployer.delivered and deployer.stands(moved, made)
+    deployer.delivered = tmp_path / "copy" / "delivered"
+    assert not deployer.stands(moved, made), "a copy of a run delivers to a folder of its own"
+
+
 def stray(change: Callable[[Path], object]) -> Callable[[Delivery], Delivery]:
     def changed(made: Delivery) -> Delivery:
         change(Path(made.folder))

@@ -1,0 +1,124 @@
+"""Runs under `kill -9`: before and after every event, and at random moments; each ends as if nothing had been.
+
+`python -m palmette.bench.kills toys=300 automl=20 features=20` kills so often, one run after the other: a third of the
+kills before events, a third after them, a third at random, where there are as many events. Exit status 1 when a
+resumed run differs from undisturbed ones, repeats what was done or paid, leaves a process or a broken file behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palmette.bench.comparing import Leaves, artefacts, damaged, differing, steady
+from palmette.bench.kill_cases import Case, Features, Models, Toys, forge
+from palmette.bench.killing import Chain, Moment, adopt_orphans, killed_until_done
+from palmette.engine import run_state
+
+MOMENTS: tuple[Moment, ...] = ("before", "after", "random")
+
+
+@dataclass
+class Tally:
+    """What came of one kind of run."""
+
+    kills: Counter[Moment] = field(default_factory=Counter)
+    runs: int = 0
+    seconds: float = 0.0
+    compared: int = 0
+    """Values of artefacts that are the same in every undisturbed run."""
+    measured: int = 0
+    """Those that are not."""
+    left: int = 0
+    """Temporary files and folders of killed processes."""
+    wrong: list[str] = field(default_factory=list)
+
+    def line(self, name: str) -> str:
+        each = "".join(f"{self.kills[moment]:>9}" for moment in MOMENTS)
+        figures = f"{self.runs:>7}{self.compared:>10}{self.measured:>10}{self.left:>7}{len(self.wrong):>7}"
+        return f"{name:<10}{self.kills.total():>7}{each}{figures}{self.seconds:>10.0f}"
+
+
+HEADER = (
+    f"{'runs of':<10}{'kills':>7}{'before':>9}{'after':>9}{'random':>9}{'ended':>7}{'compared':>10}{'measured':>10}"
+    f"{'left':>7}{'wrong':>7}{'seconds':>10}"
+)
+
+
+def tally(case: Case, kills: int, root: Path, rng: random.Random) -> Tally:
+    """Kills runs of one kind so often, and holds each against two that were left alone."""
+    found = Tally()
+    begun = time.monotonic()
+    one, other = (_run(case, root / f"undisturbed-{number}", "never", 0, rng, 0.0, found) for number in (1, 2))
+    span = (time.monotonic() - begun) / 2
+    wanted = steady(one, other)
+    found.compared, found.measured = len(wanted), len(one) - len(wanted)
+    for moment, share in zip(MOMENTS, (kills // 3, kills // 3, kills - 2 * (kills // 3)), strict=True):
+        while (missing := share - found.kills[moment]) > 0 and not found.wrong:
+            before = found.kills[moment]
+            made = _run(case, root / f"{moment}-{found.runs}", moment, missing, rng, span, found)
+            found.wrong += differing(made, wanted)
+            if found.kills[moment] == before and moment != "random":
+                break
+    found.seconds = time.monotonic() - begun
+    return found
+
+
+def _run(
+    case: Case, place: Path, moment: Moment, most: int, rng: random.Random, span: float, found: Tally
+) -> Leaves:
+    """One run, killed at most so often; what it made."""
+    place.mkdir()
+    run = place / "run"
+    chain = killed_until_done(case.job(place), run, moment, most, rng, span)
+    found.kills[moment] += chain.kills
+    found.runs += 1
+    found.left += sum(1 for _ in (place / "scratch").iterdir())
+    found.wrong += [f"{place.name}: {what}" for what in _wrong(case, place, chain)]
+    return artefacts(run)
+
+
+def _wrong(case: Case, place: Path, chain: Chain) -> Iterator[str]:
+    run = place / "run"
+    yield from (f"{command!r} outlived its run" for command in chain.orphans)
+    ended = run_state(run).ended
+    if ended and ended.status == "finished":
+        yield from damaged(run)
+        yield from case.wrong(place, run)
+    else:
+        yield f"it did not end: {chain.failed or (ended.reason if ended else 'for no reason')}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prints a line for each kind of run, then what is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.kills", description=__doc__)
+    parser.add_argument("kills", nargs="*", default=["toys=300"], metavar="toys|automl|features=N")
+    parser.add_argument("--run-file", type=Path, default=Path("build/offers/runs/user_offer_redemptions.yaml"))
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    adopt_orphans()
+    wrong = []
+    print(HEADER)
+    with ExitStack() as held:
+        root = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="palmette-kills-")))
+        cases = [Toys(0.002), Models(5.0), Features(given.run_file.absolute(), held.enter_context(forge()))]
+        for name, _, number in (one.partition("=") for one in given.kills):
+            (case,) = [case for case in cases if case.name == name]
+            (root / name).mkdir()
+            found = tally(case, int(number), root / name, random.Random(given.seed))
+            print(found.line(name), flush=True)
+            wrong += [f"{name}: {what}" for what in found.wrong]
+    print("\n".join(wrong))
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
