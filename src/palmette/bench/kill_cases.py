@@ -74,7 +74,7 @@ class Models:
             yield f"nothing is delivered to {folder}"
         elif changed := differing(folder, manifest):
             yield f"{changed[0]} of the delivery is not what was delivered"
-        for path in folder.parent.glob(f".{folder.name}-*"):
+        for path in folder.parent.glob(f".{folder.name}*"):
             yield f"{path.name} is left beside the delivery"
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -9,6 +13,7 @@ import pytest
 pytest.importorskip("pandas", reason="the packages of AutoML are not installed")
 
 from palmette.automl.endpoint import MANIFEST, differing, place, read_manifest
+from palmette.automl.endpoint.folder import add
 from palmette.errors import MachineError, UserError
 
 
@@ -82,3 +87,42 @@ def test_what_cannot_be_written_leaves_the_earlier_delivery(
     assert caught.value.code == "delivery-unwritable"
     assert (folder / "train.py").read_text() == "print(1)"
     assert {path.name for path in tmp_path.iterdir()} == {"project", "delivered"}
+
+
+def killed_at(number: int, work: Callable[[], object]) -> bool:
+    """Whether a process that dies before its n-th file or folder is moved dies before the work is done."""
+    pid = os.fork()
+    if pid == 0:
+        moves = count(1)
+        for name in ("rename", "replace"):
+            move = getattr(Path, name)
+
+            def dying(self: Path, target: Path, move: Callable[[Path, Path], Path] = move) -> Path:
+                if next(moves) == number:
+                    os._exit(9)
+                return move(self, target)
+
+            setattr(Path, name, dying)
+        work()
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("work", ["place", "add"])
+def test_a_delivery_that_is_killed_anywhere_can_be_made_again(work: str, project: Path, tmp_path: Path) -> None:
+    texts = {"report.html": "first", "train.py": "print(1)"}
+    for number in count(1):
+        folder = tmp_path / str(number) / "delivered"
+        place(project, folder)
+        add(folder, texts)
+        second = partial(add, folder, {**texts, "report.html": "second"})
+        is_killed = killed_at(number, second if work == "add" else partial(place, project, folder))
+        place(project, folder)
+        second()
+        manifest = read_manifest(folder)
+        assert manifest and not manifest.coming and not differing(folder, manifest)
+        assert (folder / "report.html").read_text() == "second"
+        assert [path.name for path in folder.parent.iterdir()] == ["delivered"]
+        if not is_killed:
+            break
+    assert number == {"place": 3, "add": 5}[work]

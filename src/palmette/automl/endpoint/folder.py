@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
@@ -27,6 +26,8 @@ class Manifest(Model):
 
     files: dict[str, str]
     """SHA-256 of each file by its path, the manifest aside."""
+    coming: dict[str, str] = Field(default_factory=dict)
+    """Of those that are just being added, and may be there or not."""
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -39,8 +40,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def differing(folder: Path, manifest: Manifest) -> list[str]:
     """The paths of files that were added, changed or taken away since the delivery."""
-    found = dict(_digests(folder))
-    return sorted(path for path in found.keys() | manifest.files.keys() if found.get(path) != manifest.files.get(path))
+    found, listed, coming = dict(_digests(folder)), manifest.files, manifest.coming
+    strayed = (path for path in found.keys() | listed.keys() if found.get(path) != listed.get(path))
+    return sorted(path for path in strayed if path not in coming or found.get(path) != coming[path])
 
 
 def require_replaceable(folder: Path) -> None:
@@ -65,14 +67,14 @@ def place(project: Path, folder: Path) -> Manifest:
         UserError: the folder has something that would be destroyed.
         MachineError: it cannot be written.
     """
+    new, old = (folder.with_name(f".{folder.name}.palmette-{kind}") for kind in ("new", "old"))
+    _recover(folder, new, old)
     require_replaceable(folder)
-    token = secrets.token_hex(4)
-    new, old = (folder.with_name(f".{folder.name}-{token}-{kind}") for kind in ("new", "old"))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(project, new, ignore=shutil.ignore_patterns(*CACHES))
         manifest = Manifest(files=dict(sorted(_digests(new))))
-        (new / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        (new / MANIFEST).write_text(manifest.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
@@ -87,6 +89,14 @@ def place(project: Path, folder: Path) -> Manifest:
     return manifest
 
 
+def _recover(folder: Path, new: Path, old: Path) -> None:
+    """Undoes a delivery that was killed: what was there before it is there again, and what it had made is gone."""
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def add(folder: Path, texts: Mapping[str, str]) -> None:
     """Writes texts into a delivered folder, by path, and their digests into its list; nothing where it is none.
 
@@ -98,14 +108,23 @@ def add(folder: Path, texts: Mapping[str, str]) -> None:
         return
     contents = {path: text.encode() for path, text in texts.items()}
     added = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
+    coming = Manifest(files=manifest.files, coming=added)
     listed = Manifest(files=dict(sorted({**manifest.files, **added}.items())))
     try:
+        _write(folder, MANIFEST, coming.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n")
         for path, content in contents.items():
-            (folder / path).write_bytes(content)
-        (folder / MANIFEST).write_text(listed.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            _write(folder, path, content)
+        _write(folder, MANIFEST, listed.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n")
     except OSError as error:
         message = f"Nothing can be added to {str(folder)!r}: {error}."
         raise MachineError(message, "Make room, then resume the run.", code="delivery-unwritable") from error
+
+
+def _write(folder: Path, path: str, content: bytes) -> None:
+    """Writes a file at once or not at all; what a kill leaves of it lies outside of the folder."""
+    draft = folder.with_name(f".{folder.name}.palmette-draft")
+    draft.write_bytes(content)
+    draft.replace(folder / path)
 
 
 def _digests(folder: Path) -> Iterator[tuple[str, str]]:
