@@ -262,7 +262,8 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
                 value=shown,
             )
         case "string_pattern_mismatch":
-            return Problem("invalid-value", f"{value!r} does not have the form {context.get('pattern')}.", value=shown)
+            form = context.get("pattern")
+            return Problem("invalid-value", f"{_spoken(value)} has not the form {form}.", "Write it so.", value=shown)
         case "too_short" | "string_too_short":
             remedy = "Write it, or leave the key out." if kind == "string_too_short" else "Give at least one."
             return Problem("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
@@ -278,8 +279,9 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
             )
         case "value_error":
             reason = context.get("error")
-            return Problem("invalid-value", f"{reason}.", value=shown, nearest=getattr(reason, "nearest", None))
-    return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", value=shown)
+            hint = getattr(reason, "nearest", None)
+            return Problem("invalid-value", f"{reason}.", "" if hint else "Correct it.", value=shown, nearest=hint)
+    return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", "Correct it.", value=shown)
 
 
 def _unknown_kind(value: Any, place: _Place) -> Problem:

@@ -203,7 +203,7 @@ class _Builder:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 self.into.problems.append(
-                    Problem("yaml-key", "A key must be plain text.", line=line, field=spell(path))
+                    Problem("yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path))
                 )
                 continue
             key = self._text(key_node, path)

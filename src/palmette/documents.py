@@ -12,20 +12,22 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from palmette._validation import explain, explain_fields
 from palmette._yaml import MAX_DIGITS, Parsed, load_plain, parse_yaml
 from palmette.errors import InputError, Problem, UserError, nearest
 
 __all__ = [
-    "MAX_DIGITS", "Located", "Model", "load_plain", "mistakes", "parse_document", "parse_located", "read_document",
-    "read_located", "read_text", "write_text",
+    "MAX_DIGITS", "Located", "Model", "PathText", "load_plain", "mistakes", "parse_document", "parse_located",
+    "read_document", "read_located", "read_text", "write_text",
 ]  # fmt: skip
 
 MAX_BYTES = 5_000_000
+LONGEST_PATH, LONGEST_NAME = 4096, 255
+"""Bytes of a path, and of one of its parts."""
 MAX_PROBLEMS = 200
 """Told of one document: who sees so many begins with the first."""
 
@@ -35,6 +37,15 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+
+def _holds_a_path(text: str) -> str:
+    if len(text.encode()) < LONGEST_PATH and all(len(part.encode()) <= LONGEST_NAME for part in text.split("/")):
+        return text
+    raise ValueError(f"{text[:40]!r}... is longer than a path can be")
+
+
+PathText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_holds_a_path)]
+"""A path as it is written, of a length that systems hold."""
 
 M = TypeVar("M", bound=BaseModel)
 

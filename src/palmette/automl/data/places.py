@@ -26,8 +26,11 @@ def data_files(place: Path) -> list[Path]:
     Raises:
         InputError: there is none, or there are too many to be one data set.
     """
-    if not place.is_dir():
-        return [place]
+    try:
+        if not place.is_dir():
+            return [place]
+    except OSError as error:
+        raise refusal(place, "unreadable", f"There is no such path: {error.strerror}.", "Check the path.") from error
     found = sorted(_walk(place))
     chosen = _with(found, DATA) or _with(found, MAYBE)
     if not chosen:
@@ -38,6 +41,11 @@ def data_files(place: Path) -> list[Path]:
         message = f"This folder holds {len(chosen)} data files; {MOST_FILES} at most make a data set."
         raise refusal(place, "too-many-files", message, "Name the files that matter.")
     return chosen
+
+
+def leads_out(file: Path, folder: Path) -> bool:
+    """Whether a file of a folder is a link to something outside: a folder from elsewhere may name any file here."""
+    return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder))
 
 
 def _walk(folder: Path) -> Iterable[Path]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from palmette.documents import Model
+from palmette.documents import Model, PathText
 from palmette.features.spec.values import Duration, Name, TypeName
 
 TableKind = Literal["event", "snapshot", "scd2", "dimension"]
@@ -50,7 +50,7 @@ class Table(Model):
     """What a row is; words are matched against it."""
     kind: TableKind
     """How its rows stand to time."""
-    path: str | None = None
+    path: PathText | None = None
     """File or folder, relative to the registry file or absolute; either `path` or `table`."""
     table: str | None = None
     """Catalogue name, e.g. `lake.offers.redemptions`."""
@@ -74,7 +74,7 @@ class Table(Model):
     """How far back rows are kept."""
     columns: tuple[Column, ...] = Field(min_length=1)
     """All columns that specifications may use."""
-    sample: str | None = None
+    sample: PathText | None = None
     """A small file of the same format, columns and layout to run on; `path` when left out."""
 
     def column(self, name: str) -> Column | None:

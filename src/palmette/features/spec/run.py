@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
 
-from palmette.documents import Model
+from palmette.documents import Model, PathText
 from palmette.llm.messages import Settings
 from palmette.llm.opening import ModelChoice
 
@@ -49,13 +49,13 @@ Memory = Annotated[str, _fits(r"[1-9]\d*[kmgKMG]", "'512m' or '2g'")]
 class Repository(Model):
     """The team's repository; it is never changed in place."""
 
-    path: Text = "."
+    path: PathText = "."
     """A git checkout."""
     base: Text | None = None
     """Branch to start from; the current one when left out."""
-    readme: Text = "README.md"
+    readme: PathText = "README.md"
     """The conventions of the code base, relative to the repository."""
-    utilities: tuple[Text, ...] = ()
+    utilities: tuple[PathText, ...] = ()
     """Files or folders with reusable functions, relative to the repository; found by looking when left out."""
     config_class: Text | None = None
     """The team's Pydantic class for a view's configuration, e.g. `offers.config:FeatureViewConfig`."""
@@ -80,7 +80,7 @@ class Interval(Model):
 class Destination(Model):
     """Where the finished view is written; either one."""
 
-    path: Text | None = None
+    path: PathText | None = None
     """Folder to write to."""
     table: Text | None = None
     """Catalogue name."""
@@ -135,9 +135,9 @@ class Run(Model):
 
     run: Literal[1]
     """Version of this format."""
-    fsc: Text
+    fsc: PathText
     """Path of the feature specification."""
-    dfr: Text
+    dfr: PathText
     """Path of the registry."""
     repository: Repository = Repository()
     """Where the code goes."""
@@ -149,7 +149,7 @@ class Run(Model):
     """Where it runs."""
     planner: Literal["offline", "model", "sequential", "random"] | None = None
     """Who decides on the next step; left out: `model` where a model answers in the role `planner`, else `offline`."""
-    topology: Text | None = None
+    topology: PathText | None = None
     """Path of a topology of your own; the built-in one when left out."""
     model: Text = "offline"
     """Who answers the agents' tasks: `provider:name`; `offline`, the built-in rules, needs no key and no network."""

@@ -76,7 +76,7 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
     inside = {"repository.readme": value.repository.readme} if "readme" in value.repository.model_fields_set else {}
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(value.repository.utilities)}
     for field, text in inside.items():
-        if not (repository / text).resolve().is_relative_to(repository.resolve()):
+        if not _real(repository / text).is_relative_to(_real(repository)):
             yield run.problem(
                 "outside-repository",
                 f"{text!r} leads out of the repository.",
@@ -86,6 +86,11 @@ def _paths(run: Located[Run], folder: Path) -> Iterator[Problem]:
             )
         elif not (repository / text).exists():
             yield _missing(run, field, repository / text, "file")
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads by links; one that leads in a circle leads nowhere."""
+    return Path(os.path.realpath(path))
 
 
 def _missing(run: Located[Run], field: str, path: Path, kind: str) -> Problem:
@@ -110,11 +115,12 @@ def _test_command(run: Located[Run], folder: Path) -> Iterator[Problem]:
         return
     try:
         program = next(iter(shlex.split(command)), "")
-    except ValueError:
+        is_own = (folder / run.value.repository.path / program).is_file()
+    except (ValueError, OSError):
         program = ""
     if not program:
         what, remedy = f"{command!r} is not a command.", "Write it as in a shell; close every quote."
-    elif shutil.which(program) or (folder / run.value.repository.path / program).is_file() or program == "python":
+    elif shutil.which(program) or is_own or program == "python":
         return
     else:
         what, remedy = f"There is no program {program!r}.", "Install it, or name another."
