@@ -13,7 +13,7 @@ import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.data.load import Loaded, load  # noqa: E402 - needs pandas
 from palmette.automl.measure import Predictions  # noqa: E402 - as above
-from palmette.automl.submission import answered  # noqa: E402 - as above
+from palmette.automl.submission import answered, formulas  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above
 
 SAID = Predictions(np.array(["yes", "no", "yes"]), np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]]), ("no", "yes"))
@@ -56,3 +56,10 @@ def test_a_sample_of_other_rows_is_refused(tmp_path: Path) -> None:
 def test_without_a_sample_every_row_has_its_prediction(tmp_path: Path) -> None:
     name, made = answered(contest(tmp_path, ""), SAID, "paid", "yes")
     assert name == "predictions.csv" and list(made["prediction"]) == ["yes", "no", "yes"] and "size" in made
+
+
+def test_cells_that_a_spreadsheet_would_execute_are_counted_and_stay() -> None:
+    frame = pd.DataFrame({"=1+1": [-5, 2], "note": ["=cmd|' /C calc'!A0", "-5"], "sign": ["+49 30", "@me"]})
+    before = frame.copy()
+    assert formulas(frame) == 4
+    pd.testing.assert_frame_equal(frame, before)

@@ -13,6 +13,8 @@ from palmette.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that a spreadsheet executes."""
 SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
 
 
@@ -39,6 +41,18 @@ def answered(loaded: Loaded, said: Predictions, target: str, positive: str | Non
         answers = pd.Series(_column(name, sample[name], said, positive))
         made[name] = sample[name] if name == key else answers[places].to_numpy()
     return SUBMISSION, pd.DataFrame(made)
+
+
+def formulas(frame: pd.DataFrame) -> int:
+    """How many cells, names of columns included, a spreadsheet would take for formulas and execute.
+
+    They stay as they are: a file of answers is data, which programs join by its cells.
+    """
+    import pandas as pd
+
+    cells = (cell for place in range(frame.shape[1]) for cell in frame.iloc[:, place].array)
+    doubtful = [cell for cell in (*frame, *cells) if isinstance(cell, str) and cell.startswith(_FORMULA)]
+    return int(pd.to_numeric(pd.Series(doubtful, dtype=object), errors="coerce").isna().sum())
 
 
 def _places(wanted: pd.Series, had: pd.Series, key: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -18,6 +18,7 @@ from typing import NamedTuple, NoReturn
 
 import click
 
+from palmette.cli.terminal import guard
 from palmette.errors import DeveloperError, InputError, PalmetteError, UserError, did_you_mean, machine_fault
 
 INTERRUPTED = 130
@@ -86,6 +87,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs one command and exits, see `EXIT_STATUS`; as the program itself, without the warnings of libraries."""
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")
+    guard()
     arguments = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in arguments
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palmette.automl.data.load import reload
 from palmette.automl.modalities import modality_of
 from palmette.automl.project import Project
-from palmette.automl.submission import answered
+from palmette.automl.submission import answered, formulas
 from palmette.engine import Measurement
 from palmette.sandbox import ExecutionResult, Sandbox
 
@@ -29,4 +29,6 @@ def answer_rows(project: Path, input: DeployerInput, sandbox: Sandbox, workspace
     name, frame = answered(loaded, made, input.profile.aim.target, modality_of(input.blueprint).positive)
     frame.to_csv(project / name, index=False)
     detail = f"{len(frame)} rows in {name}"
+    if count := formulas(frame):
+        detail += f"; {count} cells begin as formulas do, so open it as text in a spreadsheet"
     return Measurement(name="answers to new rows", status="passed", detail=detail)

@@ -1,0 +1,47 @@
+"""Nothing that comes from elsewhere steers the terminal: names of files and columns, values, messages of others."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palmette.cli.terminal import harmless
+
+TITLE = "\x1b]0;owned\x07"
+
+
+@given(st.text(alphabet="\x00\x07\x08\x1b[]0;1m2KJ\r\na\x9b\u202e\ud800\n"))
+def test_only_our_own_styles_get_through(text: str) -> None:
+    shown = harmless(text)
+    rest = shown
+    for ours in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\r\x1b[2K", "\r\n"):
+        rest = rest.replace(ours, "")
+    assert rest.replace("\n", "").isprintable()
+    assert harmless(shown) == shown
+    shown.encode()
+
+
+def test_a_file_name_does_not_reach_the_terminal_as_it_is(tmp_path: Path) -> None:
+    """On a terminal of its own; into a pipe goes what is meant to be read by programs."""
+    command = [sys.executable, "-m", "palmette", "topology", f"{TITLE}\x1b[2J.yaml"]
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run(command, cwd=tmp_path, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, timeout=120)
+        seen = os.read(ours, 100_000).decode()
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert "<U+001B>]0;owned<U+0007>" in seen or r"\x1b]0;owned\x07" in seen, seen
+    assert TITLE not in seen and "\x1b[2J" not in seen
+
+
+@pytest.mark.parametrize("text", ["plain 😀 שלום", "\x1b[1mbold\x1b[0m\n", "\r\x1b[2K"])
+def test_what_is_ours_stays(text: str) -> None:
+    assert harmless(text) == text
