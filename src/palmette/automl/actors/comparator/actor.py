@@ -22,8 +22,6 @@ from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement,
 
 SHOWN = 12
 """Of the best candidates, those that get an interval."""
-
-
 USUAL = ("traditional", "baseline")
 """Tracks of whose algorithms those that the blueprint leaves out are not delivered; a coder's own are."""
 
@@ -65,8 +63,9 @@ class Comparator(BaseActor):
         fitted = {one.candidate.name: one.folder for one in known}
         deposit(folder / "model", made.selection, fitted)
         prune(folder / "sample", [])
+        kept = [*(one.name for one in made.leaderboard), *(one.name for one in made.selection.members)]
         for run in input.assembly.tracks:
-            prune(folder / run.folder / "fold_models", [one.name for one in made.leaderboard])
+            prune(folder / run.folder / "fold_models", kept)
         best = _baseline(known, judge)
         if best is not None:
             deposit(folder / "baseline", _alone(best, judge), fitted)
@@ -131,6 +130,8 @@ def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidat
     said = f"{chosen.metric} {chosen.score:.4f} {judge.measured} by {names}"
     if baseline is None:
         return True, f"{said}; no baseline finished."
+    if [member.name for member in chosen.members] == [baseline.name]:
+        return False, f"{said}; that is a baseline, and nothing is better."
     other = judge.score(baseline.outputs, judge.class_weights(baseline.outputs))
     if judge.gain(outputs, baseline.outputs).low > 0:
         return True, f"{said}; the best baseline, {baseline.name}, has {other:.4f}."
