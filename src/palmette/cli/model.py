@@ -36,11 +36,7 @@ def _facts(result: RunResult) -> dict[str, Any]:
 def _show(summary: Mapping[str, Any]) -> None:
     """The score, what was asked for, what it was chosen from, and where it lies."""
     model, assessment = summary["model"], summary["assessment"]
-    first = assessment["scores"][0]
-    where = f"on {assessment['rows']} rows that no training saw" if assessment["rows"] else "out of fold"
-    interval = f"95 % interval {first['low']:.4g} to {first['high']:.4g}"
-    baseline = "" if first["baseline"] is None else f"; best baseline {first['baseline']:.4g}"
-    click.echo(f"{click.style(first['metric'], bold=True)} {first['value']:.4g} {where} ({interval}{baseline})")
+    click.echo(_scored(assessment))
     if not summary["better_than_baseline"]:
         click.secho("It does not beat the baseline by more than noise.", fg="yellow")
     for one in assessment["judged"]:
@@ -57,6 +53,17 @@ def _show(summary: Mapping[str, Any]) -> None:
     if (Path(model["folder"]) / "report.html").is_file():
         click.echo(f"report    {Path(model['folder']) / 'report.html'}")
     click.echo(f"endpoint  answers a row in {model['p50']:.0f} ms (median), {model['p95']:.0f} ms (95 %)")
+
+
+def _scored(assessment: Mapping[str, Any]) -> str:
+    """The metric of the run."""
+    where = f"on {assessment['rows']} rows that no training saw" if assessment["rows"] else "out of fold"
+    if not assessment["scores"]:
+        return f"Nothing could be measured {where}."
+    first = assessment["scores"][0]
+    interval = f"95 % interval {first['low']:.4g} to {first['high']:.4g}"
+    baseline = "" if first["baseline"] is None else f"; best baseline {first['baseline']:.4g}"
+    return f"{click.style(first['metric'], bold=True)} {first['value']:.4g} {where} ({interval}{baseline})"
 
 
 def _next(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
