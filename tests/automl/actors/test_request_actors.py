@@ -201,6 +201,7 @@ def parsed(**changes: Any) -> dict[str, Any]:
     return answer
 
 
+SLOW = {"column": "Churn", "comparison": "<", "value": 5, "words": "under 5 ms a row"}
 WRONG = [
     ({}, None),
     ({"problem__constraints__0__value": 0.9}, "number-not-found"),
@@ -210,6 +211,9 @@ WRONG = [
     ({"problem__constraints__1__value": 5}, "number-not-found"),
     ({"problem__constraints__1__comparison": ">"}, "comparison-differs"),
     ({"problem__n_classes": 7}, "number-not-found"),
+    ({"problem__threshold": SLOW | {"column": "tenure"}}, "task-misfit"),
+    ({"problem__threshold": SLOW}, "task-misfit"),
+    ({"problem__threshold": SLOW | {"value": 7}}, "number-not-found"),
     ({"problem__metric": "rmse"}, "metric-misfit"),
     ({"problem__task": "regression"}, "task-misfit"),
     ({"dataset__target_column": "Churned"}, "target-missing"),

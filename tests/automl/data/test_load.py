@@ -6,13 +6,15 @@ import sqlite3
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
-from palmette.automl.data import TableError  # noqa: E402 - needs pandas
+from palmette.automl.data import TableError, Threshold  # noqa: E402 - needs pandas
 from palmette.automl.data.load import load, reload  # noqa: E402 - as above
+from palmette.automl.data.thresholds import in_classes  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above
 
 
@@ -84,6 +86,24 @@ def test_every_format_gives_the_same_table(name: str, tmp_path: Path) -> None:
             found = found.astype("datetime64[ns]")
         pd.testing.assert_series_equal(found.fillna("-"), expected.fillna("-"), check_dtype=False)
     assert [str(value) for value in loaded.table["paid"]] == [str(value) for value in frame["paid"]]
+
+
+@pytest.mark.parametrize("sign", [">=", ">", "<=", "<"])
+def test_a_threshold_makes_classes_of_numbers_and_the_files_give_them_again(sign: Any, tmp_path: Path) -> None:
+    frame = table().assign(size=[None, 3.0, 3.5, 4.0] * 10)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    made = Threshold(column="size", comparison=sign, value=3.5)
+    loaded = in_classes(load([tmp_path / "rows.csv"]), made)
+    yes, no = made.classes
+    sides = {">=": [no, yes, yes], ">": [no, no, yes], "<=": [yes, yes, no], "<": [yes, no, no]}[sign]
+    assert loaded.table["size"].iloc[:4].tolist() == [None, *sides]
+    column = loaded.dataset.column("size")
+    assert column and (column.kind, column.distinct, column.reading.form) == ("categorical", 2, "number")
+    again = reload(loaded.dataset)
+    assert again.dataset == loaded.dataset
+    pd.testing.assert_frame_equal(again.table, loaded.table)
+    with pytest.raises(UserError, match="is categorical, not numeric"):
+        in_classes(load([tmp_path / "rows.csv"]), made.model_copy(update={"column": "colour"}))
 
 
 def test_the_artefact_tells_each_file_and_column(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 from small_projects import COLUMNS, Project, blueprint_of, guests, write
 
-from palmette.automl.data import Dialect, Reading
+from palmette.automl.data import Dialect, Reading, Threshold
 from palmette.automl.modalities.tabular import (
     ALGORITHMS,
     TRACKS,
@@ -28,11 +28,13 @@ from palmette.automl.modalities.tabular import (
     track_files,
     write_project,
 )
+from palmette.automl.modalities.tabular.rows import write_rows
 from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
 from palmette.sandbox import Sandbox
 
 KINDS = {column.kind: column for column in COLUMNS}
 MOST_LINES = 200
+MADE = Threshold(column="target", comparison=">=", value=1.5)
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "everything": ("binary", {"algorithms": ALGORITHMS, "metric": "roc_auc"}),
     "many classes": ("multiclass", {"algorithms": ALGORITHMS, "metric": "roc_auc"}),
@@ -43,6 +45,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "flags only": ("regression", {"columns": (KINDS["boolean"],), "algorithms": ("catboost",)}),
     "one algorithm": ("binary", {"algorithms": ("linear",), "metric": "log_loss"}),
     "groups": ("binary", {"folds": Folds(count=4, kind="grouped", by="City"), "source": Source(format="parquet")}),
+    "made classes": ("binary", {"classes": MADE.classes, "positive": "at least 1.5", "source": Source(threshold=MADE)}),
     "time": ("regression", {"folds": Folds(kind="time", by="joined"), "source": Source(format="excel")}),
     "lines of JSON": ("regression", {"source": Source(format="json"), "rows": 1_000_000}),
     **{f"metric {name}": ("multiclass", {"metric": name}) for name in CLASSIFICATION},
@@ -195,6 +198,24 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> No
     assert list(read["lift"].values()) == [True, False, None]
     assert "extra" not in read
     assert asked == [True, False, False, None, "refused"], "a request has the words of the file, too"
+
+
+def test_classes_are_made_of_numbers_as_the_run_made_them(tmp_path: Path, sandbox: Sandbox) -> None:
+    """From the user's file, and from the rows of a run, which have the classes already."""
+    numbers = pd.Series([1.4999999, 1.5, 1.6, None])
+    source = Source(target="y", target_reading=Reading(form="number", decimal=","), threshold=MADE)
+    changes = {"classes": MADE.classes, "positive": MADE.classes[0], "columns": (KINDS["numeric"],), "source": source}
+    blueprint = blueprint_of("binary", **changes)
+    asked, other = MADE.classes
+    rows = pd.DataFrame({"Age (years)": 30.0, "target": [other, asked, asked, None]})
+    project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
+    write_rows(rows, blueprint, tmp_path / "run.csv")
+    texts = numbers.map(str, na_action="ignore").str.replace(".", ",")
+    pd.DataFrame({"Age (years)": 30, "y": texts}).to_csv(tmp_path / "user.csv", index=False)
+    probe = "import preprocess\nfor name in ('run.csv', 'user.csv'): print(list(preprocess.read(name)['target']))"
+    done = project.run("-c", probe)
+    assert done.ok, done.stderr
+    assert done.stdout.splitlines() == [str([other, asked, asked, None])] * 2
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from palmette.automl.data.artefacts import (
     Reading,
     Repair,
     TableError,
+    Threshold,
 )
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "Reading",
     "Repair",
     "TableError",
+    "Threshold",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -98,6 +99,41 @@ class Column(Model):
     reading: Reading
 
 
+class Threshold(Model):
+    """Two classes of a column of numbers: what it is compared with."""
+
+    column: str
+    comparison: Literal[">=", ">", "<=", "<"]
+    """Which side is asked about."""
+    value: float
+    """In the unit of the column."""
+    words: str = ""
+    """Of the request, that it was read from."""
+
+    @property
+    def classes(self) -> tuple[str, str]:
+        """The class that is asked about, and the other one.
+
+        >>> Threshold(column="price", comparison=">", value=5000).classes
+        ('above 5000', 'at most 5000')
+        """
+        least, above, most, below = (f"{word} {self.value:.12g}" for word in ("at least", "above", "at most", "below"))
+        return {">=": (least, below), ">": (above, most), "<=": (most, above), "<": (below, least)}[self.comparison]
+
+    @property
+    def stand_ins(self) -> tuple[float, float]:
+        """A number of each class, in the order of `classes`.
+
+        >>> Threshold(column="price", comparison="<", value=1.0).stand_ins
+        (0.9999999999999999, 1.0)
+        """
+        beside = math.nextafter(self.value, math.inf if self.comparison in (">", "<=") else -math.inf)
+        return (self.value, beside) if "=" in self.comparison else (beside, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.comparison} {self.value:.12g}"
+
+
 class Dataset(Model):
     """The data of a run, as read."""
 
@@ -117,6 +153,8 @@ class Dataset(Model):
     """Columns that train files have and test files lack, or that the sample submission asks for."""
     key: str = ""
     """The column of the sample submission that says which row an answer is for."""
+    threshold: Threshold | None = None
+    """What made two classes of the column to predict; the table has the classes, files have its numbers."""
     repairs: tuple[Repair, ...] = ()
 
     def column(self, name: str) -> Column | None:

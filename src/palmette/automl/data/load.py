@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.data import hubs
-from palmette.automl.data.artefacts import Column, DataFile, Dataset, Repair, Role, TableError
+from palmette.automl.data.artefacts import Column, DataFile, Dataset, Repair, Role, TableError, Threshold
 from palmette.automl.data.formats import Raw, read_tables
 from palmette.automl.data.kinds import kind_of
 from palmette.automl.data.names import good_names
@@ -21,6 +21,7 @@ from palmette.automl.data.numbers import decimal_sign
 from palmette.automl.data.opening import digest, open_file, refusal
 from palmette.automl.data.places import data_files
 from palmette.automl.data.roles import Roles, assign, names_of
+from palmette.automl.data.thresholds import in_classes
 from palmette.automl.data.values import MISSING, Typed, typed
 from palmette.errors import InputError, UserError, nearest
 
@@ -89,12 +90,13 @@ def reload(dataset: Dataset) -> Loaded:
         if file.format != "hub" and (not path.is_file() or digest(path) != file.sha256):
             message = f"{file.path!r} is not the file that was read before: its content has changed, or it is gone."
             raise UserError(message, "Put it back, or start a new run.", code="data-changed")
-    return _cached(dataset.places, dataset.table, tuple(file.sha256 for file in dataset.files))
+    return _cached(dataset.places, dataset.table, tuple(file.sha256 for file in dataset.files), dataset.threshold)
 
 
 @lru_cache(maxsize=2)
-def _cached(places: tuple[str, ...], table: str, _: tuple[str, ...]) -> Loaded:
-    return _load(places, table)
+def _cached(places: tuple[str, ...], table: str, _: tuple[str, ...], threshold: Threshold | None) -> Loaded:
+    loaded = _load(places, table)
+    return loaded if threshold is None else in_classes(loaded, threshold)
 
 
 def _load(places: tuple[str, ...], table: str) -> Loaded:

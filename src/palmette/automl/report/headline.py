@@ -74,7 +74,7 @@ def headline(findings: Findings) -> Headline:
     score = scores[0] if scores else None
     return Headline(
         doing="Predicting" if findings.profile.aim.target else "Groups in",
-        subject=findings.profile.aim.target or ", ".join(_files(findings)),
+        subject=str(findings.dataset.threshold or findings.profile.aim.target or ", ".join(_files(findings))),
         sentence=_sentence(findings),
         score=score_line(score) if score else None,
         gauge=_gauge(score),

@@ -27,7 +27,8 @@ _MUST = (
     r"choose|apply|run|fine-?tune|develop|need|want|require)\b"
 )
 _BASELINE = (
-    r"\b(?:beats?|outperforms?|better than|compar(?:e|ed|ing|ison)|against|versus|vs|"
+    r"\b(?:beats?|outperforms?|better than|compar(?:e|ed|ing|ison)|against|"
+    r"(?:versus|vs)\b(?!\.? (?:the )?(?:rest|others?|all)\b)|"
     r"baseline|"
     r"current(?:ly)?|existing|today|so far|our old|at the moment)\b"
 )
@@ -58,7 +59,7 @@ _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
     (
         "baseline",
         re.compile(
-            r"^[^,.;]{0,12}\b(?:baseline|reaches|gets|gives|achieves|has|scores|is (?:our|"
+            r"^(?!\s*(?:that|which)\b)[^,.;]{0,12}\b(?:baseline|reaches|gets|gives|achieves|has|scores|is (?:our|"
             r"the) (?:current|existing))\b",
             re.I,
         ),
@@ -68,7 +69,7 @@ _AFTER: tuple[tuple[Mood, re.Pattern[str]], ...] = (
         re.compile(
             r"^[^,.;]{0,30}\b(?:preferred|first choice|favou?rite|if possible|preferabl[ey]|"
             r"suggests?|suggested|recommends?|recommended|"
-            r"would be (?:nice|great|good|fine|ok)|is (?:fine|ok|okay)|welcome|optional|"
+            r"would be (?:nice|great|good|fine|ok)|(?:is |are )?(?:fine|ok|okay|acceptable)\b|welcome|optional|"
             r"or similar|or something)",
             re.I,
         ),

@@ -36,7 +36,7 @@ def bound(
     """The number as a bound of a quantity, in the direction that is said, or else in that which is better."""
     higher = metric is not None and vocabulary().metrics[metric].better == "higher"
     sign, note = _comparison(amount.comparison, higher)
-    if metric is not None and not higher and sign in (">=", ">") and not amount.upper and not _between(text, amount):
+    if metric is not None and not higher and sign in (">=", ">") and not amount.upper and not between(text, amount):
         sign, note = ("<=" if sign == ">=" else "<"), f"Smaller is better for {metric}."
     return Found(
         Constraint(
@@ -51,7 +51,8 @@ def bound(
     )
 
 
-def _between(text: Text, amount: Amount) -> bool:
+def between(text: Text, amount: Amount) -> bool:
+    """Whether it is the first number of a `between`."""
     return (
         amount.compared is not None
         and amount.compared.end > amount.end

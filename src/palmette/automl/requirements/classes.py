@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from palmette.automl.requirements.text import Text
+from palmette.automl.requirements.quantities import Amount, amounts
+from palmette.automl.requirements.text import Span, Text
 
 _WORD = r"[A-Za-z0-9_'&+-]+"
 _KINDS = (
@@ -14,7 +15,7 @@ _KINDS = (
     r"genres?)"
 )
 _GROUPS = (
-    r"(?:groups?|clusters?|segments?|topics?|categories|types?|classes|bins|buckets|"
+    r"(?:groups?|clusters?|segments?|topics?|categories|types?|kinds?|sorts?|classes|bins|buckets|"
     r"families|communities|personas?|parts)"
 )
 
@@ -67,35 +68,61 @@ class Groups(NamedTuple):
     words: str = ""
 
 
-_SOME = rf"(?:[\w-]+\s+){{0,2}}?{_GROUPS}\b"
-_RANGES = (
-    (rf"\b(\d+)\s*(?:to|-|or|and|until)\s*(\d+)\s+(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,2}}?{_GROUPS}\b", 0, 0),
-    (rf"\b(?:at least|no fewer than|not less than|minimum(?: of)?)\s+(\d+)()\s+{_SOME}", 0, 0),
-    (rf"\bmore than\s+(\d+)()\s+{_SOME}", 1, 0),
-    (rf"\b(?:at most|up to|no more than|not more than|maximum(?: of)?|max\.?)\s+()(\d+)\s+{_SOME}", 0, 0),
-    (rf"\b(?:fewer|less) than\s+()(\d+)\s+{_SOME}", 0, -1),
-)
-"""Patterns of bounds, and what is added to the least and the most."""
+_OF_GROUPS = rf"(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,3}}?{_GROUPS}\b"
+_RANGE = re.compile(rf"\b(\d+)\s*(?:to|-|or|and|until)\s*(\d+)\s+(?:of them\b|{_OF_GROUPS})", re.I)
+_NEAR = 3
+"""Words between a comparison and the number of groups that it bounds."""
 
 
 def clusters(text: Text) -> Groups:
     """How many groups are wanted."""
-    for pattern, low, high in _RANGES:
-        if (match := re.search(pattern, text.plain, re.I)) is not None:
-            least = int(match[1]) + low if match[1] else None
-            most = int(match[2]) + high if match[2] else None
-            if (least or 2) >= 2 and (most or 2) >= 2 and (least or 2) <= (most or 10**6):
-                return Groups(None, least, most, text.quote(match.start(), match.end()))
+    if (match := _RANGE.search(text.plain)) is not None and 2 <= int(match[1]) <= int(match[2]):
+        return Groups(None, int(match[1]), int(match[2]), text.quote(match.start(), match.end()))
+    return next((one for one in _counted(text) if _can_be(one)), Groups())
+
+
+def _can_be(groups: Groups) -> bool:
+    return all(one is None or one >= 2 for one in (groups.number, groups.least, groups.most))
+
+
+def _spoken_of(text: Text, amount: Amount) -> bool:
+    """Whether groups are what the sentence was about before a number."""
+    before = text.plain[text.sentence(amount.start).start : amount.span.start]
+    return re.search(rf"\b{_GROUPS}\b", before, re.I) is not None
+
+
+def _counted(text: Text) -> Iterator[Groups]:
+    for amount in amounts(text, []):
+        after = re.match(rf"\s+{_OF_GROUPS}", text.plain[amount.end :], re.I)
+        if after is None and amount.comparison and _spoken_of(text, amount):
+            after = re.match(r"(?: of them)?(?=\s*(?:[.,;)]|$))", text.plain[amount.end :])
+        if after is None or amount.unit or amount.value % 1:
+            continue
+        count, sign = int(amount.value), amount.comparison
+        if amount.compared and len(text.plain[amount.compared.end : amount.start].split()) > _NEAR:
+            sign = None
+        words = text.quote(amount.span.start if sign else amount.start, amount.end + after.end())
+        match sign:
+            case ">=" | ">":
+                yield Groups(least=count + (sign == ">"), words=words)
+            case "<=" | "<":
+                yield Groups(most=count - (sign == "<"), words=words)
+            case _:
+                yield Groups(count, words=words)
     for pattern in (
-        rf"\b(\d+)\s+(?:(?!{_GROUPS}\b)[\w-]+\s+){{0,3}}?{_GROUPS}\b",
         r"\bk\s*=\s*(\d+)",
         rf"\b{_GROUPS}\s*(?:=|:)\s*(\d+)",
         rf"\bnumber of {_GROUPS}\s*(?:is|=|:|should be|of)?\s*(\d+)",
         r"\binto (\d+)\b",
     ):
-        if (match := re.search(pattern, text.plain, re.I)) is not None and int(match[1]) >= 2:
-            return Groups(int(match[1]), words=text.quote(match.start(), match.end()))
-    return Groups()
+        if (match := re.search(pattern, text.plain, re.I)) is not None:
+            yield Groups(int(match[1]), words=text.quote(match.start(), match.end()))
+
+
+def speaks_of_positive(text: Text) -> Span | None:
+    """Where it is said which class is the positive one."""
+    match = re.search(rf"\S*\s+{_IS_POSITIVE}|{_POSITIVE}[^\s;,.?!]*", text.plain, re.I)
+    return Span(match.start(), match.end()) if match else None
 
 
 def measured_class(text: str, values: Sequence[str], named: Sequence[str] = ()) -> str | None:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from palmette.automl.requirements.columns import USUAL, Columns, named_in
 from palmette.automl.requirements.model import Requirements
 from palmette.automl.requirements.quoting import quotations
 from palmette.automl.requirements.text import Span, Text
-from palmette.automl.requirements.vocabulary import mentions, unmeasured_mentions, vocabulary
+from palmette.automl.requirements.vocabulary import (
+    algorithm_mentions,
+    mentions,
+    metric_mentions,
+    unmeasured_mentions,
+    vocabulary,
+)
 from palmette.automl.requirements.wishes import PREPARE
 
 _ENDS = re.compile(r"[.!?;](?=\s|$)|,(?!\d)|\n|\b(?:and|but)\b")
 """Ends of clauses."""
 _RULES = re.compile(
-    r"\b(?:(?:must|may|should|shall|can|could|will|do|does|is|are)(?:\s+not|n't)|cannot|never|forbid\w*|prohibit\w*|"
-    r"illegal|"
+    r"\b(?:(?:must|may|should|shall|can|could|will|do|does|is|are)(?:\s+not|n't)(?! (?:know|care|matter|mind)\b)|"
+    r"cannot|never|forbid\w*|prohibit\w*|illegal|"
     r"not allowed|only|exclud\w+|ignor\w+|stay out|keep out|leave out|at (?:least|most)|no (?:more|less|fewer|"
     r"\w+er) than|"
     r"must|has to|have to|needs? to|required?|require|should|shall)\b",
@@ -39,14 +46,27 @@ _MEASURES = re.compile(
 """Words of what mistakes cost, and of measures, beside those that the vocabulary knows and no run takes."""
 _ASIDE = re.compile(r"\b(?:for|at|to)\s+(?!(?:19|20)\d\d\b)\d+(?:\.\d+)?\s+[A-Za-z]+")
 """A number beside what is to be predicted."""
+_NUMBERS = re.compile(r"(?<![\w.])(?!\d+(?:st|nd|rd|th)\b)(?!(?:(?<=^)|(?<=\n))\d+[.)]\s)\d+(?:\.\d+)?")
+_QUOTES = re.compile(r"(?<!\w)([\"'])[^\"'\n]{1,60}\1(?!\w)")
 _GOAL = frozenset({"problem.task", "dataset.target", "dataset.modality", "problem.n_classes"})
 """Quotations that say what is predicted, and nothing of how."""
 
 
-def unread(text: Text, made: Requirements, missed: Iterable[Span] = (), numbers: Iterable[str] = ()) -> tuple[str, ...]:
+def unread(
+    text: Text,
+    made: Requirements,
+    columns: Columns,
+    taken: Iterable[Span] = (),
+    missed: Iterable[Span] = (),
+    numbers: Iterable[str] = (),
+) -> tuple[str, ...]:
     """Clauses that look like a wish and hold no word that was read, in the order of the text.
 
+    A number, a quoted word and the name of a column never stand for nothing: a clause with one that was not read is
+    told, whatever else is read in it.
+
     Args:
+        taken: Places that were read and are quoted nowhere.
         missed: Places that a rule took for a wish and could not fulfil.
         numbers: Numbers with a bound or a unit that none could place, as written.
     """
@@ -54,6 +74,11 @@ def unread(text: Text, made: Requirements, missed: Iterable[Span] = (), numbers:
     goals = [*wishes, *_quoted(text, made, goals=True)]
     found = [*(one for one in missed if not _touched(one, wishes)), *_places(text, numbers)]
     found += (one for one in _clauses(text) if _is_passed_over(text, one, wishes, goals))
+    read = [*goals, *taken, *_places(text, _named(made)), *_measured(text)]
+    telling = _telling(text, columns, made.dataset.target_column)
+    clauses = tuple(_clauses(text))
+    passed = (one for one in telling if not _touched(one, read))
+    found += (next((clause for clause in clauses if clause.holds(one.start)), one) for one in passed)
     for match in _ASIDE.finditer(text.plain):
         beside = Span(match.start(), match.end())
         if _touched(text.sentence(match.start()), goals) and not _touched(beside, wishes):
@@ -91,6 +116,35 @@ def _without_words(text: Text) -> list[Span]:
     named = mentions(text.plain, {**vocabulary().devices, **vocabulary().libraries})
     prepared = [Span(*match.span()) for match in PREPARE.finditer(text.plain)]
     return [*(Span(one.start, one.end) for one in named), *prepared]
+
+
+def _named(made: Requirements) -> tuple[str, ...]:
+    """What is read as it is written."""
+    data = made.dataset
+    return (*data.features, *data.files, data.name, *made.problem.classes)
+
+
+def _measured(text: Text) -> list[Span]:
+    """Names of metrics and algorithms, digits among them."""
+    named = (*metric_mentions(text.plain), *algorithm_mentions(text.plain))
+    return [Span(one.start, one.end) for one in named]
+
+
+def _telling(text: Text, columns: Columns, target: str) -> Iterator[Span]:
+    """Numbers, quoted words and names of columns but the one to predict."""
+    several = {f"{name}s": hint for name, hint in columns.items() if re.fullmatch(r"[^\W\d_]{4,}", name)}
+    told = [*named_in(text.plain, columns), *named_in(text.plain, several)]
+    names = [Span(start, end) for start, end, _ in told]
+    others = (Span(start, end) for start, end, name in told if target not in (name, name[:-1]))
+    yield from (one for one in others if _is_name(text.plain[one.start : one.end]))
+    for match in (*_NUMBERS.finditer(text.plain), *_QUOTES.finditer(text.plain)):
+        one = Span(match.start(), match.end())
+        if not _touched(one, names) and re.search(r"\d|\W", text.quote(one.start, one.end)):
+            yield one
+
+
+def _is_name(words: str) -> bool:
+    return len(words) > 1 and words.casefold() not in USUAL
 
 
 def _clauses(text: Text) -> Iterator[Span]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from palmette.automl.data.artefacts import Kind
+from palmette.automl.data.artefacts import Kind, Threshold
 from palmette.documents import Model
 
 Modality = Literal["tabular", "text", "image", "audio", "time series", "graph"]
@@ -183,6 +183,8 @@ class ProblemPart(Model):
     """The names of the classes, as written."""
     positive: str = ""
     """The value of the target that a metric such as F1, precision or recall is about, as the column has it."""
+    threshold: Threshold | None = None
+    """What makes two classes of the column to predict, which holds numbers."""
     n_classes: int | None = None
     n_clusters: int | None = None
     least_clusters: int | None = None

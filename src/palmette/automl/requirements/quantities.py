@@ -36,8 +36,8 @@ _BEFORE: tuple[tuple[Compared, str], ...] = (
         r"no later than|limited to|limit|capp?ed (?:at|to)|cap|budget)",
     ),
     (">=", r"(?:at (?:the )?(?:least|min(?:imum)?)|min(?:imum|imal|\.)?|>=|=>|floor)"),
-    ("<", rf"(?:(?:{_LESS}|faster|quicker|sooner|lighter)\s+than|below|under|beneath|<)"),
-    (">", rf"(?:{_LONGER}\s+than|above|over|exceed(?:s|ing)?|surpass(?:es|ing)?|beyond|>)"),
+    ("<", rf"(?:(?:{_LESS}|faster|quicker|sooner|lighter)\s+than|south of|below|under|beneath|<)"),
+    (">", rf"(?:{_LONGER}\s+than|north of|above|over|exceed(?:s|ing)?|surpass(?:es|ing)?|beyond|>)"),
     ("worse", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+worse\s+than"),
     ("better", r"(?:better\s+than|beat(?:s|ing)?|outperform(?:s|ing)?|improve(?:s|d)? (?:up)?on)"),
 )
@@ -95,6 +95,8 @@ def amounts(text: Text, taken: Iterable[Span]) -> list[Amount]:
     for match in _NUMBER.finditer(text.plain):
         if any(span.holds(match.start("value")) for span in taken) or _in_word(text.plain, match):
             continue
+        if text.quote(match.start(), match.end()).casefold() == "one" and not _unit(text.plain, match.end())[0]:
+            continue  # a pronoun
         value, after = float(match["value"]), match.end()
         unit, factor, end = _unit(text.plain, after)
         if not unit and re.search(r"[A-Za-z]-$", text.plain[max(0, match.start("value") - 2) : match.start("value")]):

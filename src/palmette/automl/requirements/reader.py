@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
+from palmette.automl.data.artefacts import Threshold
 from palmette.automl.requirements import datasets, goals, tasks, uses, wishes
 from palmette.automl.requirements.algorithms import algorithms
 from palmette.automl.requirements.bounds import Found
-from palmette.automl.requirements.classes import Classes, Groups, classes, clusters, measured_class
+from palmette.automl.requirements.classes import Classes, Groups, classes, clusters, measured_class, speaks_of_positive
 from palmette.automl.requirements.columns import named_in
 from palmette.automl.requirements.constraints import constraints, unplaced
 from palmette.automl.requirements.goals import Goal
@@ -29,14 +30,16 @@ from palmette.automl.requirements.model import (
     ServicePart,
     SplitWish,
     Understanding,
-    UserPart,
 )
+from palmette.automl.requirements.people import user_of
 from palmette.automl.requirements.quantities import amounts
 from palmette.automl.requirements.relevance import in_another_language, refusal
 from palmette.automl.requirements.resources import named_amounts
 from palmette.automl.requirements.splits import split
-from palmette.automl.requirements.targets import bare, choose, phrases
+from palmette.automl.requirements.targets import Chosen, bare, choose, phrases
+from palmette.automl.requirements.tasks import Said
 from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.thresholds import as_classes, threshold
 from palmette.automl.requirements.together import together
 from palmette.automl.requirements.vocabulary import (
     Mention,
@@ -58,22 +61,6 @@ _METRIC_CUE = re.compile(
 _UNWANTED = re.compile(
     r"\s*(?:is|are|does|do)\s*(?:not|n't)\s+(?:matter|important|count|needed)|\s*(?:is|"
     r"are)\s+(?:irrelevant|misleading|useless|meaningless)|\s*doesn't (?:matter|count)",
-    re.I,
-)
-_LOW = re.compile(
-    r"\b(?:no expert|not an? expert|not (?:very )?technical|beginner|newbie|"
-    r"new to (?:this|ml|ai|machine|data)|know (?:nothing|little|not much)|"
-    r"don't know (?:much|anything)|layman|lay person|"
-    r"no (?:idea|experience|background|knowledge)|non-?technical|never done)\b",
-    re.I,
-)
-_HIGH = re.compile(
-    r"\b(?:hyper-?param\w+|cross-?validat\w+|fine-?tun\w+|transfer learning|"
-    r"learning rate|"
-    r"regulari[sz]\w+|optimi[sz]er|loss function|embeddings?|batch size|epochs?|"
-    r"early stopping|out-of-fold|"
-    r"stratif\w+|stack(?:ing|ed)|architecture|augmentation|log loss|auprc|mcc|"
-    r"quadratic)\b",
     re.I,
 )
 
@@ -124,6 +111,7 @@ class _Reader:
         self.taken += [self.together.span] if self.together else []
         if self.together is not None and self.together.column:
             self._quote("dataset.split.group", self.text.quote(self.together.span.start, self.together.span.end))
+        self.threshold: Threshold | None = None
         self.goal = self._goal()
         self.task = self.goal.task
         self.modality, word = tasks.said_modality(self.text, self.task, columns, files)
@@ -132,12 +120,14 @@ class _Reader:
         self.taken += numbers
         self.groups = clusters(self.text) if self.task == "clustering" else Groups()
         self.taken += self.text.places(self.groups.words)
+        self.positive = self._positive()
         self.scored = self._scored()
+        self.used = uses.only(self.text, self.columns, self.task, self.goal.column)
 
     def understood(self) -> Understanding:
         made = Requirements(
             text=self.written,
-            user=self._user(),
+            user=user_of(self.text, self.named),
             problem=self._problem(),
             dataset=self._dataset(),
             model=ModelPart(
@@ -150,7 +140,7 @@ class _Reader:
             evidence=self.evidence,
             assumptions=(*self.goal.assumptions, *self.scored.assumptions),
         )
-        made = made.model_copy(update={"unread": unread(self.text, made, self._missed(), self.scored.unread)})
+        made = made.model_copy(update={"unread": self._unread(made)})
         declined = refusal(self.text, made, self.columns, bool(self.columns or self.files), self.goal)
         if declined is None:
             return Understanding(requirements=made, question=self.goal.question or self.scored.question)
@@ -158,11 +148,16 @@ class _Reader:
         user = made.user.model_copy(update={"intent": intent})
         return Understanding(requirements=made.model_copy(update={"user": user}), refusal=declined)
 
+    def _unread(self, made: Requirements) -> tuple[str, ...]:
+        return unread(self.text, made, self.columns, self.taken, self._missed(), self.scored.unread)
+
     def _missed(self) -> list[Span]:
         """What rules something out or keeps rows together and fits no column."""
         groups = [self.together.span] if self.together and not self.together.column else []
         classed = self.text.places(classes(self.text).words) if self.task == "regression" else ()
-        return [*self.barred.missed, *groups, *classed] if self.columns else []
+        positive = speaks_of_positive(self.text) if self.task == "classification" and not self.positive else None
+        missed = [*self.barred.missed, *self.used.missed, *groups, *classed, *([positive] if positive else [])]
+        return missed if self.columns else []
 
     def _goal(self) -> Goal:
         handed_over = mentions(self.text.plain, vocabulary().deliverables)
@@ -175,6 +170,7 @@ class _Reader:
         )
         barred = [one.column for one in self.excluded]
         chosen = choose(self.text.without([*named_amounts(self.text), *self.taken]), spoken, self.columns, barred, sure)
+        told, chosen = self._in_classes(told, chosen)
         goal = goals.decide(told, chosen, spoken, self.columns, self.answers)
         goal = goal._replace(named=bool(self.metrics or self.named))
         goal = in_another_language(self.text, self.columns, goal, self.answers)
@@ -183,6 +179,21 @@ class _Reader:
         if goal.spoken is not None:
             self._saw("dataset.target", Mention("", goal.spoken.start, goal.spoken.end))
         return goal
+
+    def _in_classes(self, told: Said, chosen: Chosen) -> tuple[Said, Chosen]:
+        """Task and target where a number makes two classes of a column: from then on, it is one of classes."""
+        others = [*self.metrics, *error_mentions(self.text.plain, self.metrics), *unmeasured_mentions(self.text.plain)]
+        names = self._spans([*others, *self.named])
+        found = threshold(
+            self.text, self.columns, chosen.column, chosen.how == "said", others, [*self.taken, *names]
+        )
+        if told.task == "clustering" or found is None:
+            return told, chosen
+        self.threshold, place = found
+        self.columns = as_classes(self.columns, self.threshold)
+        self.taken.append(place)
+        spoken = chosen.spoken if chosen.column == self.threshold.column else None
+        return Said("classification", "explicit", place.start, place.end), Chosen(self.threshold.column, "said", spoken)
 
     def _scored(self) -> _Scored:
         """Metric and constraints; a metric that is none of the task is asked about where a number hangs on it."""
@@ -270,12 +281,25 @@ class _Reader:
             metric=self.scored.metric,
             constraints=tuple(one.constraint for one in self.scored.found),
             classes=told.names,
-            positive=(hint and measured_class(self.written, hint.examples, told.names)) or "",
+            positive=self.positive,
+            threshold=self.threshold,
             n_classes=counted or told.number,
             n_clusters=groups.number,
             least_clusters=groups.least,
             most_clusters=groups.most,
         )
+
+    def _positive(self) -> str:
+        """The class that a metric of one class is about, as far as the request says."""
+        hint = self.columns.get(self.goal.column)
+        if self.threshold is not None:
+            return self.threshold.classes[0]
+        if hint is None or self.task != "classification":
+            return ""
+        found = measured_class(self.written, hint.examples, classes(self.text).names) or ""
+        told = speaks_of_positive(self.text) if found else None
+        self.taken += [told] if told else []
+        return found
 
     def _dataset(self) -> DatasetPart:
         named, hub = datasets.files(self.text), datasets.hubs(self.text)
@@ -306,11 +330,10 @@ class _Reader:
 
     def _excluded(self) -> tuple[Excluded, ...]:
         """What is ruled out, and what a list of all that may be used leaves out."""
-        used, words = uses.only(self.text, self.columns, self.task, self.goal.column)
         barred = {one.column for one in self.excluded}
-        alone = set(used) - barred
+        alone = set(self.used.columns) - barred
         rest = [name for name in self.columns if alone and name not in {*alone, *barred, self.goal.column}]
-        return (*self.excluded, *(Excluded(column=name, words=words) for name in rest))
+        return (*self.excluded, *(Excluded(column=name, words=self.used.words) for name in rest))
 
     def _preferences(self) -> tuple[PreferenceWish, ...]:
         """With `accuracy` for who asks for it where it is no metric."""
@@ -320,15 +343,6 @@ class _Reader:
         if loose is None or self.scored.metric is not None or any(one.name == "accuracy" for one in found):
             return found
         return (*found, PreferenceWish(name="accuracy", words=self.text.quote(loose.start, loose.end)))
-
-    def _user(self) -> UserPart:
-        if _LOW.search(self.text.plain):
-            return UserPart(expertise="low")
-        return UserPart(
-            expertise="high"
-            if len({*_HIGH.findall(self.text.plain), *(one.name for one in self.named)}) >= 3
-            else "medium"
-        )
 
     def _domain(self) -> str:
         found = mentions(self.text.plain, vocabulary().domains)

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from palmette.automl.requirements.columns import Columns, named_in
 from palmette.automl.requirements.goals import TARGET, Goal
 from palmette.automl.requirements.model import Assumption, Question, Refusal, Requirements
+from palmette.automl.requirements.quantities import amounts
 from palmette.automl.requirements.targets import Chosen
-from palmette.automl.requirements.text import Text
-from palmette.automl.requirements.vocabulary import vocabulary
+from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.vocabulary import algorithm_mentions, metric_mentions, vocabulary
 from palmette.errors import nearest
 
 EXAMPLE = "Predict the column 'churn' of customers.csv; ROC AUC at least 0.8, training at most 10 minutes."
@@ -21,7 +22,7 @@ _MODELLING = re.compile(
     r"target (?:column|variable)|scoring|determin\w+|diagnos\w+|group\b.{3,60}\binto|"
     r"group (?:these|the|my|our|all|similar) \w+|"
     r"^group \w+ (?:that|which|who|by|with)\b|(?:kinds|types|sorts|groups) of \w+ (?:are there|exist|do)|are alike|"
-    r"rank\b)",
+    r"rank\b|odds of|chances? of|\w+ odds\b|probabilit\w+|likelihood)",
     re.I,
 )
 _OTHER = re.compile(
@@ -136,6 +137,8 @@ def _irrelevant(text: Text, columns: Columns, given: bool, goal: Goal) -> Refusa
 
 def is_foreign(text: Text) -> bool:
     """Whether a request is in another language than English, as far as its letters and small words tell."""
+    if text.untranslated is not None:
+        return True
     letters = [char for char in text.written if char.isalpha()]
     if 4 * sum(ord(char) > 0x24F for char in letters) > len(letters):
         return True
@@ -144,12 +147,28 @@ def is_foreign(text: Text) -> bool:
     return sum(word in known.foreign for word in words) > sum(word in known.english for word in words)
 
 
-def in_another_language(text: Text, columns: Columns, goal: Goal, answers: Mapping[str, str]) -> Goal:
-    """The goal of a request that is not in English: of it only the name of one column can be read.
+def _strange(text: Text, columns: Columns) -> bool:
+    """Whether a request has words that are neither translated nor names that every language has."""
+    if text.untranslated is None:
+        return True
+    known = [Span(start, end) for start, end, _ in named_in(text.plain, columns)]
+    known += [Span(one.start, one.end) for one in (*metric_mentions(text.plain), *algorithm_mentions(text.plain))]
+    known += [one.span for one in amounts(text, [])]
+    english = vocabulary().english | vocabulary().empty
+    return any(
+        word.casefold() not in english
+        and not any(place.start < one.end and one.start < place.end for place in text.places(word) for one in known)
+        for word in text.untranslated
+    )
 
-    Whatever stands beside that name, numbers and other names above all, is not understood, so a person is asked.
+
+def in_another_language(text: Text, columns: Columns, goal: Goal, answers: Mapping[str, str]) -> Goal:
+    """The goal of a request that is not in English: as it is where every word is translated or a name.
+
+    Else only the name of one column can be read: whatever stands beside it, numbers and other names above all, is not
+    understood, so a person is asked.
     """
-    if not columns or TARGET in answers or not is_foreign(text):
+    if not columns or TARGET in answers or not is_foreign(text) or not _strange(text, columns):
         return goal
     named = dict.fromkeys(name for _, _, name in named_in(text.plain, columns))
     plain = not re.search(r"\d", text.plain) and _WITHOUT.search(text.plain) is None

@@ -18,7 +18,7 @@ _CUES: tuple[tuple[Quantity, str], ...] = (
         r"train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
         r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|"
         r"clustering|tun(?:e|ing)|search(?:ing)?|build(?:ing)? time|optimi[sz]ation|"
-        r"time budget|budget|you have|i have|we have|finish(?:ed)?|gpu time|compute time|done|ready",
+        r"time budget|budget|you have|i have|we have|finish(?:ed)?|stop(?:s|ped)?|gpu time|compute time|done|ready",
     ),
     (
         "prediction time",
@@ -44,7 +44,7 @@ _NOT_MODEL = re.compile(
     re.I,
 )
 _RECENT = re.compile(
-    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|after|older than|each)\s*(?:the\s+)?$",
+    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|(?<!stop )after|older than|each)\s*(?:the\s+)?$",
     re.I,
 )
 _SLOW = 60.0

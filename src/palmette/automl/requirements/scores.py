@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import cast
 
-from palmette.automl.requirements.bounds import NEAR, Found, around, bound, goal, metric_of
+from palmette.automl.requirements.bounds import NEAR, Found, around, between, bound, goal, metric_of
 from palmette.automl.requirements.model import Metric, Task
 from palmette.automl.requirements.quantities import Amount
 from palmette.automl.requirements.text import Text
@@ -57,18 +57,24 @@ def score(
             return None
         metric, weak = default, True
     value = scaled(amount, metric)
-    if value is None:
+    if value is None or (_is_worse(metric, amount) and not amount.upper):
         return None
     before = _FACT.search(text.plain, sentence.start, amount.start)
     after = _FACT.search(text.plain, amount.end, sentence.end) and not goal(text, amount)
-    fact = (before or after or _BEAT_IT.search(text.plain, amount.end)) and not amount.comparison
+    ranged = amount.upper or between(text, amount)
+    fact = (before or after or _BEAT_IT.search(text.plain, amount.end)) and (ranged or not amount.comparison)
     if fact:
-        if not _BEAT.search(text.plain, sentence.start):
+        if ranged or not _BEAT.search(text.plain, sentence.start):
             return None
         amount = replace(amount, comparison="better")
     elif not amount.comparison and not weak and not _stated(text, amount, metrics):
         return None
     return bound(text, amount, "score", metric, value)
+
+
+def _is_worse(metric: Metric, amount: Amount) -> bool:
+    """Whether a score that is to be high is bounded from above: that is of something else, and nobody's wish."""
+    return vocabulary().metrics[metric].better == "higher" and amount.comparison in ("<", "<=")
 
 
 def _of_error(text: Text, amount: Amount, task: Task | None) -> Found | None:

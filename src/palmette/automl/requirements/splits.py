@@ -31,7 +31,7 @@ _SPEAKS = re.compile(
     re.I,
 )
 _RATIO = re.compile(r"(?<![\w.])(\d{1,2})\s?[/:-]\s?(\d{1,2})(?:\s?[/:-]\s?(\d{1,2}))?(?![\w.])")
-_FOLDS = re.compile(r"\b(\d+)[\s-]*folds?\b|\bk\s*=\s*(\d+) folds?", re.I)
+_FOLDS = re.compile(r"\b(\d+)[\s-]*folds?\b|\b(?:k\s*=\s*(\d+) folds?|(\d+)\s?x (?=cross|cv\b))", re.I)
 _CROSS = re.compile(r"\bcross[\s-]*validat\w+|\bcv\b", re.I)
 
 
@@ -47,6 +47,14 @@ _BY_TIME = re.compile(
     r"\btrain\w*[^.;]{0,20}\b(?:older|oldest|earlier|earliest|past)\b",
     re.I,
 )
+
+
+_EARLIER = re.compile(
+    r"\b(?:train|learn|fit)\w*\s+(?:on|from|with|in|using)\s+(?:the |data |years? |of |from )*(?:19|20)\d\d\b"
+    r"(?:\s*(?:-|to|until|through|and)\s*(?:19|20)\d\d\b)?",
+    re.I,
+)
+"""Years to learn from, which end where those to test on begin."""
 
 
 class Divided(NamedTuple):
@@ -81,6 +89,7 @@ def split(text: Text) -> Divided:
     said += [Span(match.start(), match.end()) for match in (cross, undivided) if match]
     later = edge(text.plain)
     used += [Span(later.start, later.end)] if later else []
+    used += [Span(*match.span()) for match in _EARLIER.finditer(text.plain)] if later else []
     said += [Span(later.start, later.end)] if later else []
     by = "time" if later else _by(text.plain, bool(parts or fractions or cross))
     if not said and by is None:
@@ -88,7 +97,7 @@ def split(text: Text) -> Divided:
     made = SplitWish(
         parts=() if fractions else parts,
         fractions=fractions,
-        folds=int(folds[1] or folds[2]) if folds else 0 if cross else None,
+        folds=int(next(filter(None, folds.groups()))) if folds else 0 if cross else None,
         by=by,
         test_from=later.begins if later else "",
         undivided=undivided is not None,

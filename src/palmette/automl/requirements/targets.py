@@ -237,7 +237,7 @@ def choose(
         if columns and _is_name(one) and not _is_value(one.words, columns):
             best = rank(one.words, likely | constant)
             return Chosen(best[0].column, "said", one) if best and best[0].score > 0.75 else Chosen("", "absent", one)
-    codes = [name for name in likely if re.search(r"[a-z]_|[a-z][A-Z]", name) and name in _goals(text)]
+    codes = [name for name in likely if re.search(r"[a-z]_|[a-z][A-Z]", name) and name in _goals(text, barred)]
     if len(codes) == 1:
         return Chosen(codes[0], "said", None)
     able = {name: hint for name, hint in likely.items() if task is None or task in fitting(hint).tasks}
@@ -293,9 +293,11 @@ def _is_value(words: str, columns: Columns) -> bool:
     return any(words.casefold() == value.casefold() for hint in columns.values() for value in hint.examples)
 
 
-def _goals(text: Text) -> set[str]:
-    """The names in a text that are not told as what to predict from."""
-    return set(re.findall(r"\w+", _without_sources(text.plain)))
+def _goals(text: Text, barred: Sequence[str]) -> set[str]:
+    """The names in a text that are not told as what to predict from, nor beside what must not be used."""
+    said = (text.plain[one.start : one.end] for one in text.sentences)
+    kept = " ".join(words for words in said if not any(name in words for name in barred))
+    return set(re.findall(r"\w+", _without_sources(kept)))
 
 
 def _without_sources(plain: str) -> str:

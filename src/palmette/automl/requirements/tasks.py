@@ -39,7 +39,8 @@ _EXPLICIT: tuple[tuple[Task, str], ...] = (
         r"(?:^|[.!?]\s+)(?:please |(?:can|could) you )?group (?:these|the|my|our|all|similar) "
         r"(?!rows|records|folds|columns|data\b)\w+|"
         r"\b(?:what|which) (?:kinds|types|sorts|groups|segments) of \w+ (?:are there|do (?:we|i) have|exist)|"
-        r"\b(?:which|what) \w+ are (?:alike|similar)\b",
+        r"\b(?:which|what) \w+ (?:are (?:alike|similar)|resemble|look alike|belong together|go together)\b|"
+        r"\bfind \w+ (?:with|of) similar\b",
     ),
     (
         "classification",

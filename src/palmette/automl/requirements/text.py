@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
+from palmette.automl.requirements.languages import language_of
 from palmette.automl.requirements.spelling import mended
 
 _CHARACTERS = {
@@ -63,9 +64,18 @@ def _power(match: re.Match[str]) -> str:
     return _number(float(match[1]) * _POWERS[match[2].casefold()])
 
 
+def _part_power(match: re.Match[str]) -> str:
+    return _number(_PARTS[match[1].casefold()] * _POWERS[match[2].casefold()])
+
+
 def _part(match: re.Match[str]) -> str:
     whole = float(match["whole"]) if match["whole"] else 0
     return f"{_number(round(whole + _PARTS[match['part'].casefold()], 6))} {match['unit']}"
+
+
+def _fraction(match: re.Match[str]) -> str:
+    part, whole = float(match[1]), float(match[2])
+    return _number(round(part / whole, 6)) if part < whole else match[0]
 
 
 def _share(match: re.Match[str]) -> str:
@@ -86,8 +96,11 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         _words,
     ),
     (r"\b(?:an?\s+)?(?:1\s+)?dozen\b", "12"),
+    (r"\b(half|quarter)(?: of)? an? (thousand|million|billion)\b", _part_power),
     (r"\b(?:a|an)\s+(?=(?:hundred|thousand|million|billion)\b)", "1 "),
     (r"\b(\d+(?:\.\d+)?)\s*(hundred|thousand|million|mio|billion)\b", _power),
+    (r"(?<![\w.])(\d+(?:\.\d+)?)[kK]\b(?!-)", lambda match: _number(1000 * float(match[1]))),
+    (r"(?<=[$€£])(\d+(?:\.\d+)?)[mM]\b", lambda match: _number(1e6 * float(match[1]))),
     (rf"\b(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b(?P<whole>(?!))?", "0"),
     (r"\b(who|what|how|where|it|that)'s\b", lambda match: f"{match[1]} is"),
     (
@@ -105,6 +118,7 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         "1 ",
     ),
     (r"\b(\d+)\s+(?:(?!and\b)[a-z]+\s+)?(?:out of|(?:of|in) every)\s+(\d+)\b", _share),
+    (r"(?<![\w./])([1-9])/([2-9]|10)(?![\w./])", _fraction),
     (r"\s*(?:%|\bper\s?cent\b|\bpercent\b|\bpct\b)", " percent"),
     (r"\s*\bpercentage points?\b", " percent"),
     (
@@ -121,6 +135,9 @@ _END = re.compile(
 )
 
 
+_WORDS = re.compile(r"[^\W\d_][\w.-]*\w|[^\W\d_]")
+
+
 @dataclass(frozen=True)
 class Span:
     """A stretch of the plain text."""
@@ -133,7 +150,7 @@ class Span:
 
 
 class Text:
-    """A request: as written, and plain."""
+    """A request: as written, and plain; `untranslated` are the words of another language that nothing stands for."""
 
     def __init__(self, written: str) -> None:
         self.written = written
@@ -141,6 +158,7 @@ class Text:
         self._from = list(range(len(written)))
         self._to = [place + 1 for place in self._from]
         self._characters()
+        self.untranslated = self._in_english()
         self._halves()
         for pattern, by in _STEPS:
             self._replace(pattern, by)
@@ -184,6 +202,17 @@ class Text:
     def sentence(self, place: int) -> Span:
         """The sentence around a place."""
         return next((span for span in self.sentences if span.holds(place)), Span(0, len(self.plain)))
+
+    def _in_english(self) -> tuple[str, ...] | None:
+        """Turns another language into English; the words that have no translation, None where it is not another."""
+        language = language_of("".join(self._plain))
+        if language is None:
+            return None
+        left = tuple(_WORDS.findall(language.words.sub(" ", "".join(self._plain))))
+        self._replace(r"(?<=\d)[. ](?=\d{3}(?!\d))", "")
+        self._replace(r"(?<=\d),(?=\d)", ".")
+        self._replace(language.words.pattern, language.translated)
+        return left
 
     def _characters(self) -> None:
         for place in reversed(range(len(self._plain))):

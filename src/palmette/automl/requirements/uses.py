@@ -12,7 +12,8 @@ from palmette.automl.requirements.text import Span, Text
 
 _BARRED = re.compile(
     r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|must never|"
-    r"please not|not) (?:(?:be )?allowed to |to )?(?:use|consider|include|look at|rely on|touch|take|see|know|feed)\b|"
+    r"please not|not) (?:(?:be )?allowed to |(?:want |wish |like )(?:to )?|to )?"
+    r"(?:us(?:e|ing)|consider|include|look at|rely on|touch|take|see|know|feed)\b|"
     r"(?:uses?|using) (?:neither|no)|without(?: (?:us|look|consider|know|touch|see|tak|rely|regard)ing(?: at| on|"
     r" to)?)?|"
     r"w/o|forbid(?:s|den)?(?: to use| using| the use of)?|prohibit(?:s|ed)?(?: using| the use of)?|"
@@ -32,10 +33,10 @@ _OUT = re.compile(
 )
 _TELLS = re.compile(
     r"\b(?:gives? (?:it|the (?:target|answer|label)|this|everything) away|leaks?\b|"
-    r"(?:drop|exclude|ignore|remove) (?:it|them)\b|"
+    r"(?:may|must|should|can) ?(?:not|n't)\s*(?=[.,;]|$)|"
     r"(?:must|may|should|shall|can|ought to) ?(?:not|n't|never) (?:be (?:used|considered|included|part|looked at|taken|"
-    r"known)|"
-    r"go into|enter|influence|play|matter|count|affect)|(?:is|are) (?:not|un) ?(?:to be used|available)|"
+    r"known|fed)|go in|get in|come in|appear|flow in|enter|influence|play|matter|count|affect)|"
+    r"(?:is|are) (?:not|un) ?(?:to be used|available)|"
     r"plays? no r[oô]le|"
     r"(?:has|have|need|needs|ought|must|should|shall|is|are) (?:to )?(?:stay|be left|be kept|remain|be) (?:out|aside|"
     r"away)\b|"
@@ -45,11 +46,19 @@ _TELLS = re.compile(
     re.I,
 )
 """What comes after the columns that it rules out."""
+_OF_THEM = re.compile(
+    r"^(?:.*?\b(?:says?|that|think|because)\b)?(?P<list>[^.;:?!]+?)\s+(?:is|are|was|were|has|have|had|can|contains?)\b"
+    r"[^.;:?!]*?\b(?:(?:keep|leave|throw|take|put) (?:it|them|those|that|both) (?:out|away|aside)|"
+    r"(?:drop|exclude|ignore|remove|forget|skip|omit) (?:it|them|those|both))\b",
+    re.I,
+)
+"""A sentence about columns that ends in leaving them out."""
 _LIST_BEGINS = re.compile(
     r"[;:]|\b(?:predict|classif|estimat|forecast|target)\w*\b[^,]*|\b(?:but|because|since|from|that|which|when|if|so|"
     r"while|where|whereas|using|use|for|of|the column)\b",
     re.I,
 )
+_OTHERS = re.compile(r"\b(?:other|others|rest|remaining|everything|all|etc|more)\b", re.I)
 _NOUN = r"(?:columns?|features?|variables?|fields?|attributes?|information|data|values?)"
 _IDS = re.compile(
     r"(?:the |all |any |every )?(?:ids?|identifiers?|keys?|(?:row|record|line|running|serial|consecutive) "
@@ -57,15 +66,17 @@ _IDS = re.compile(
     re.I,
 )
 _FAMILY = re.compile(
-    r"(?:(?:any|all|every|none|each|everything)\s+)?(?:(?:of|about)\s+)?(?:the\s+)?(?P<word>\w+)(?:[ -](?:related|"
-    r"like))?"
-    r"\s+(?:columns|features|variables|fields|attributes)",
+    r"(?:(?:any|all|both|every|none|each|everything)\s+)?(?:(?:of|about)\s+)?(?:the\s+)?(?:\d+\s+)?"
+    r"(?:(?P<words>[\w ]+?)(?:[ -](?:related|like))?\s+(?:columns|features|variables|fields|attributes)|"
+    r"(?:columns|features|variables|fields|attributes) (?:about|on|of|with|for|related to)\s+(?P<after>[\w ]+))",
     re.I,
 )
 _SURE = 0.65
 """How well words must fit a column that is not named in full, for it to be left out."""
-_LIKELY = 0.5
+_LIKELY = 0.6
 """As `_SURE`, where the words can only mean columns: they are all that is to be used."""
+_LONGEST = 4
+"""Words of what means a column without naming it."""
 _LIST = (
     r"(?P<list>[\w $#%()/'\"&-]+?(?:,\s*[\w $#%()/'\"&-]+?)*?)"
     r"(?=\s*(?:[.;:?!]|$)|,?\s+(?:to|for|into|in order|as|when|please|and (?:then|predict|nothing|tell|give)|"
@@ -77,12 +88,13 @@ _FROM = (
 )
 _ALONE = (
     r"\b(?:only|just|solely|exclusively|nothing but|nothing other than|restricted to|limited to)\s+"
+    r"(?!(?:for|if|when|where|those|the (?:rows|ones)|rows|among)\b)"
     rf"(?:{_FROM})*{_LIST}",
     rf"\b(?:{_FROM})+{_LIST}\s*,?\s+(?:only|alone|and nothing else|and no other)\b",
 )
 _RESTS = rf"\b(?:from|based on|using|given|with|by means of)\s+(?:the\s+)?{_LIST}"
 _BY = (
-    r"\b(?:by|on|along|based on|using|from|according to|in terms of|considering|with respect to)\s+"
+    r"\b(?:(?:by|on|in|along|based on|using|from|according to|in terms of|considering|with respect to)\s+|(?=similar ))"
     rf"(?:the(?:ir)?\s+)?{_LIST}"
 )
 
@@ -98,7 +110,8 @@ def excluded(text: Text, columns: Columns) -> Barred:
     """Columns that must not be used: known ones, or such as are called a column."""
     found: dict[str, Excluded] = {}
     missed: list[Span] = []
-    for item in (*_before(text), *_around(text), *_after(text, columns)):
+    rules = (_after, _none_of, _of_them)
+    for item in (*_before(text), *_around(text), *(item for rule in rules for item in rule(text, columns))):
         said = text.plain[item.start : item.end]
         names = _names(said, columns) if columns else _called(said)
         for name in names:
@@ -125,7 +138,8 @@ def _before(text: Text) -> Iterator[Span]:
 
 def _around(text: Text) -> Iterator[Span]:
     for match in _OUT.finditer(text.plain):
-        yield from _spans(match["list"], match.start("list"))
+        if not re.fullmatch(r"it|them|those|that|both", match["list"], re.I):
+            yield from _spans(match["list"], match.start("list"))
 
 
 def _after(text: Text, columns: Columns) -> Iterator[Span]:
@@ -141,6 +155,25 @@ def _after(text: Text, columns: Columns) -> Iterator[Span]:
             yield item
 
 
+def _none_of(text: Text, columns: Columns) -> Iterator[Span]:
+    """What follows a mere no, as long as it ends in the word for a column: `no car names`, but not `no age limit`."""
+    for match in re.finditer(r"\bno\s+(?P<list>[^.,;:!?]{2,60})", text.plain, re.I):
+        for item in _spans(match["list"], match.start("list")):
+            said = text.plain[item.start : item.end].split()
+            name = _column(" ".join(said), columns, _SURE)
+            if name is None or len(said) > _LONGEST or likeness(said[-1], split_name(name)[-1]) < 0.9:
+                break
+            yield item
+
+
+def _of_them(text: Text, columns: Columns) -> Iterator[Span]:
+    """The columns that a sentence is about which ends in leaving them out."""
+    for sentence in text.sentences:
+        match = _OF_THEM.match(text.plain[sentence.start : sentence.end])
+        items = _spans(match["list"], sentence.start + match.start("list")) if match else []
+        yield from (one for one in items if _names(text.plain[one.start : one.end], columns))
+
+
 def _called(said: str) -> list[str]:
     """What is called a column, where no columns are known."""
     match = re.match(
@@ -152,8 +185,8 @@ def _called(said: str) -> list[str]:
 def _names(said: str, columns: Columns) -> list[str]:
     """The columns that an item of a list names or means."""
     if (family := _FAMILY.fullmatch(said.strip(" ,.'\""))) is not None:
-        word = family["word"]
-        near = [name for name in columns if any(likeness(word, part) > 0.9 for part in split_name(name))]
+        words = (family["words"] or family["after"]).split()
+        near = [name for name in columns if all(any(likeness(w, p) > 0.9 for p in split_name(name)) for w in words)]
         if near:
             return near
     return list(dict.fromkeys([*(name for _, _, name in named_in(said, columns)), *_meant(said, columns)]))
@@ -198,21 +231,37 @@ def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
         begin = separator.end()
 
 
-def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> tuple[tuple[str, ...], str]:
-    """The columns that alone may be used, and the words that say so; nothing where the request does not limit them.
+class Used(NamedTuple):
+    """The columns that alone may be used, and the words that say so; empty where the request does not limit them."""
+
+    columns: tuple[str, ...] = ()
+    words: str = ""
+    missed: tuple[Span, ...] = ()
+    """Where it speaks of what to use, and that fits no columns."""
+
+
+def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> Used:
+    """What alone may be used.
 
     A list after `from` or `using` limits them if every item of it names a column; one that says `only`, or by which
     rows are to be divided into groups, if every item fits one.
     """
+    missed: list[Span] = []
     forms = [(pattern, _LIKELY) for pattern in _ALONE] + [(_RESTS, 1.0)] + [(_BY, _LIKELY)] * (task == "clustering")
     for pattern, least in forms if columns else ():
         for match in re.finditer(pattern, text.plain, re.I):
             items = [match["list"][a:b] for a, b in _items(match["list"], 0)]
             known = [_column(item, columns, least) for item in items]
+            if least == 1 and 2 * sum(map(bool, known)) > len(items):
+                known = [_column(item, columns, _LIKELY) for item in items]
             found = tuple(dict.fromkeys(name for name in known if name and name != target))
             if found and all(known):
-                return found, text.quote(match.start(), match.end("list"))
-    return (), ""
+                return Used(found, text.quote(match.start(), match.end("list")))
+            called = least < 1 and re.search(rf"\b{_NOUN}$|^similar", match["list"].strip(), re.I)
+            rest = [item for item, name in zip(items, known, strict=True) if not name]
+            if called or (least == 1 and any(known) and not all(_OTHERS.search(item) for item in rest)):
+                missed.append(Span(match.start(), match.end("list")))
+    return Used(missed=tuple(missed))
 
 
 def _meant(clause: str, columns: Columns) -> list[str]:
@@ -222,13 +271,16 @@ def _meant(clause: str, columns: Columns) -> list[str]:
         item = clause[begin:end].strip(" ,.'\"")
         if _IDS.fullmatch(item):
             found += [name for name, one in columns.items() if one.kind == "identifier" or split_name(name)[-1] == "id"]
-        elif len(item.split()) <= 4 and not re.search(r"\d", item) and (name := _column(item, columns, _SURE)):
+        elif len(item.split()) <= _LONGEST and not re.search(r"\d", item) and (name := _column(item, columns, _SURE)):
             found.append(name)
     return found
 
 
 def _column(item: str, columns: Columns, least: float) -> str | None:
     """The one column that an item of a list means."""
+    digits = set(re.findall(r"\d+", item))
+    if len(item.split()) > _LONGEST + 2 or (digits and not any(digits <= set(re.findall(r"\d+", n)) for n in columns)):
+        return None
     around = rf"^(?:(?:the|their|its|an?|any|all|my|our|column|columns)\s+)+|\s+{_NOUN}$"
     item = re.sub(around, "", item.strip(" ,.'\""), flags=re.I)
     if (name := exact(item, columns)) is not None or least >= 1:

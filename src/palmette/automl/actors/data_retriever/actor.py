@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palmette.automl.actors.data_retriever.offline import retrieve
 from palmette.automl.data import Dataset, Places
+from palmette.automl.requirements import Requirements
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import UserError, nearest
@@ -11,6 +12,8 @@ from palmette.errors import UserError, nearest
 
 class RetrieverInput(Model):
     places: Places
+    requirements: Requirements | None = None
+    """Of which only the threshold counts that makes classes of the target's numbers."""
 
 
 class DataRetriever(BaseActor):
@@ -24,7 +27,8 @@ class DataRetriever(BaseActor):
     has_criterion = True
 
     def run(self, input: RetrieverInput, context: Context) -> Attempt[Dataset]:
-        dataset = retrieve(input.places, context.ask)
+        threshold = input.requirements.problem.threshold if input.requirements else None
+        dataset = retrieve(input.places, context.ask, threshold)
         repaired = sum(repair.changed for repair in dataset.repairs)
         context.progress(f"{dataset.rows} rows, {len(dataset.columns)} columns, {repaired} repairs")
         return Attempt(dataset)

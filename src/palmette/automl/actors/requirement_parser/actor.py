@@ -74,7 +74,8 @@ class RequirementParser(Agent):
         made = reading.requirements
         if any(self.implicated(violation, made) for violation in context.evidence):
             return Attempt(None, "The rules read the same again.", TERMINATE, context.evidence)
-        context.progress(f"{made.problem.task or 'task open'}, {len(made.problem.constraints)} constraints")
+        aim = " of ".join(map(str, filter(None, (made.problem.task or "task open", made.problem.threshold))))
+        context.progress(f"{aim}, {len(made.problem.constraints)} constraints")
         for words in made.unread:
             context.progress(f"Not understood, and kept to by nothing: {words!r}")
         return Attempt(made)

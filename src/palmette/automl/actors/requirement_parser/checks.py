@@ -10,6 +10,7 @@ from palmette.automl.requirements.quantities import Amount, amounts
 from palmette.automl.requirements.quoting import quotations, quoted
 from palmette.automl.requirements.tasks import fitting, fitting_metric
 from palmette.automl.requirements.text import Span, Text
+from palmette.automl.requirements.thresholds import as_classes
 from palmette.automl.requirements.vocabulary import algorithm_mentions, metric_mentions, vocabulary
 from palmette.engine import Violation
 from palmette.errors import nearest
@@ -20,8 +21,10 @@ Columns = Mapping[str, ColumnHint]
 
 def mistakes(made: Requirements, columns: Columns, answers: Mapping[str, str]) -> list[Violation]:
     """Everything that is wrong with requirements, the request and the columns given."""
+    wrong = [*_misquoted(made), *_threshold(made, columns)]
+    columns = as_classes(columns, made.problem.threshold)
     return [
-        *_misquoted(made),
+        *wrong,
         *_numbers(made, columns),
         *_target(made, columns, answers),
         *_metric(made),
@@ -34,6 +37,22 @@ def _misquoted(made: Requirements) -> Iterator[Violation]:
         if not quoted(words, made.text):
             message = f"The request does not say {words!r}. Quote it exactly, or leave out what rests on it."
             yield Violation(code="quote-not-found", message=message, subject=field)
+
+
+def _threshold(made: Requirements, columns: Columns) -> Iterator[Violation]:
+    """It makes classes of the target, which holds numbers, at a number that its words have."""
+    one, known = made.problem.threshold, columns.get(made.dataset.target_column)
+    if one is None:
+        return
+    if one.column != made.dataset.target_column or made.problem.task != "classification":
+        message = f"{str(one)!r} makes classes of another column, or of no classification. Leave the threshold out."
+        yield Violation(code="task-misfit", message=message, subject="problem.threshold")
+    elif known is not None and known.kind != "numeric":
+        message = f"{one.column!r} holds no numbers to compare with {one.value:g}. Leave the threshold out."
+        yield Violation(code="task-misfit", message=message, subject="problem.threshold")
+    if one.words and one.value not in [amount.number for amount in _amounts(one.words)]:
+        message = f"{str(one)!r} cannot be read from {one.words!r}."
+        yield Violation(code="number-not-found", message=message, subject="problem.threshold")
 
 
 def _numbers(made: Requirements, columns: Columns) -> Iterator[Violation]:

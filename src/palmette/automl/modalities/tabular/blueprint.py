@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from palmette.automl.artefacts import Derived
-from palmette.automl.data import Dialect, Reading
+from palmette.automl.data import Dialect, Reading, Threshold
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
 from palmette.automl.modalities.tabular.derived import objections
 from palmette.automl.modalities.tabular.names import distinct, plain
@@ -75,6 +75,8 @@ class Source(Model):
     target: str = ""
     """The target's name in the file, where that is another."""
     target_reading: Reading = Reading(form="native")
+    threshold: Threshold | None = None
+    """What makes the classes of the target's numbers."""
 
 
 class TableBlueprint(Model):

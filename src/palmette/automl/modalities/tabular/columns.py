@@ -59,7 +59,8 @@ def _source(dataset: Dataset, target: str, sources: Mapping[str, str]) -> Source
     file, column = dataset.files[0], dataset.column(target) if target else None
     source = Source()
     if column is not None:
-        source = Source(target=sources.get(target, ""), target_reading=column.reading)
+        made = dataset.threshold if dataset.threshold and column is dataset.column(dataset.threshold.column) else None
+        source = Source(target=sources.get(target, ""), target_reading=column.reading, threshold=made)
     dialect = file.dialect
     if dialect is not None and dialect.header and dialect.quote and not dialect.skipped and not dialect.escape:
         return source.model_copy(update={"dialect": dialect})

@@ -14,12 +14,18 @@ if TYPE_CHECKING:
 
 
 def write_rows(rows: pd.DataFrame, blueprint: TableBlueprint, path: Path) -> None:
-    """Writes rows as loaded, with the target if they have it, in the format of `blueprint.source`."""
+    """Writes rows as loaded, with the target if they have it, in the format of `blueprint.source`.
+
+    Of a target whose numbers were made classes, a number of the class is written: that is all there is to learn.
+    """
     import pandas as pd
 
     source = blueprint.source
     columns = {column.name: (column.source or column.name, column.reading) for column in blueprint.columns}
     columns[blueprint.target] = (source.target or blueprint.target, source.target_reading)
+    if source.threshold is not None and blueprint.target in rows:
+        numbers = dict(zip(source.threshold.classes, source.threshold.stand_ins, strict=True))
+        rows = rows.assign(**{blueprint.target: rows[blueprint.target].map(numbers)})
     made = {
         name: _written(rows[column], reading) if source.format == "csv" else rows[column]
         for column, (name, reading) in columns.items()

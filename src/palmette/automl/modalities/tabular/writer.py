@@ -50,6 +50,9 @@ def contract_of(blueprint: Blueprint) -> dict[str, Any]:
     predictions: dict[str, Any] = {"shape": ["rows"]}
     if blueprint.classes:
         predictions = {"shape": ["rows", len(blueprint.classes)], "classes": list(blueprint.classes)}
+        if (made := blueprint.source.threshold) is not None:
+            facts = zip(("class", "else"), made.classes, strict=True)
+            predictions["threshold"] = {"comparison": made.comparison, "value": made.value, **dict(facts)}
     elif blueprint.bounds:
         predictions |= {"minimum": blueprint.bounds[0], "maximum": blueprint.bounds[1]}
     return {
@@ -83,8 +86,8 @@ def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
     return facts | {
         "tracks": tuple(tracks),
         "classification": classification,
-        "has_texts": facts["has_texts"] or classification,
-        "has_numbers": facts["has_numbers"] or not classification,
+        "has_texts": facts["has_texts"] or (classification and not blueprint.source.threshold),
+        "has_numbers": facts["has_numbers"] or not classification or blueprint.source.threshold is not None,
         "formula": formulas[blueprint.metric],
         "absolute": blueprint.metric in ABSOLUTE,
         "positive": blueprint.classes.index(positive) if positive else None,
