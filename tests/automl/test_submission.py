@@ -63,3 +63,16 @@ def test_cells_that_a_spreadsheet_would_execute_are_counted_and_stay() -> None:
     before = frame.copy()
     assert formulas(frame) == 4
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_single_column_has_labels_whatever_it_is_called_and_several_have_probabilities(tmp_path: Path) -> None:
+    loaded = contest(tmp_path, "id,paid\n9,no\n7,no\n8,no\n")
+    rows = ["7", "8", "9"]
+    chances = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
+    numbers = Predictions(np.array(["1", "0", "1"]), chances, ("0", "1"))
+    single = replace(loaded, submission=pd.DataFrame({"id": rows, "risk_1": ["0", "0", "0"]}))
+    assert list(answered(single, numbers, "risk_1", "1")[1]["risk_1"]) == ["1", "0", "1"]
+    names = Predictions(np.array(["or", "b_or", "or"]), chances, ("or", "b_or"))
+    several = replace(loaded, submission=pd.DataFrame({"id": rows, "p_or": ["0"] * 3, "p_b_or": ["0"] * 3}))
+    _, made = answered(several, names, "paid")
+    assert (list(made["p_or"]), list(made["p_b_or"])) == ([0.1, 0.8, 0.4], [0.9, 0.2, 0.6])

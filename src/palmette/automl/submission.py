@@ -36,11 +36,12 @@ def answered(loaded: Loaded, said: Predictions, target: str, positive: str | Non
         return PREDICTIONS, own.assign(prediction=said.values)
     key = loaded.dataset.key
     places = _places(sample[key], rows[key], key) if key else np.arange(len(sample))
-    made = {}
-    for name in map(str, sample):
-        answers = pd.Series(_column(name, sample[name], said, positive))
-        made[name] = sample[name] if name == key else answers[places].to_numpy()
-    return SUBMISSION, pd.DataFrame(made)
+    asked = [name for name in sample if name != key]
+    answers = {
+        name: _of_class(str(name), said) if len(asked) > 1 else _single(sample[name], said, positive) for name in asked
+    }
+    made = {name: sample[name] if name == key else pd.Series(answers[name])[places].to_numpy() for name in sample}
+    return SUBMISSION, pd.DataFrame(made).rename(columns=str)
 
 
 def formulas(frame: pd.DataFrame) -> int:
@@ -67,15 +68,19 @@ def _places(wanted: pd.Series, had: pd.Series, key: str) -> np.ndarray[tuple[int
     return np.asarray(places)
 
 
-def _column(name: str, sample: pd.Series, said: Predictions, positive: str | None) -> object:
-    if said.probabilities is None:
+def _of_class(name: str, said: Predictions) -> object:
+    """The probability of the class that a column is named after, the longest of several; labels where it is of none."""
+    found = [one for one in said.classes if name == one or name.endswith(f"_{one}")]
+    if said.probabilities is None or not found:
         return said.values
-    for number, one in enumerate(said.classes):
-        if name == one or name.removesuffix(f"_{one}") != name:
-            return said.probabilities[:, number]
-    if positive is not None and _fractions(sample):
-        return said.probabilities[:, said.classes.index(positive)]
-    return said.values
+    return said.probabilities[:, said.classes.index(max(found, key=len))]
+
+
+def _single(sample: pd.Series, said: Predictions, positive: str | None) -> object:
+    """Labels, or the probability of the positive class where the sample has numbers between."""
+    if said.probabilities is None or positive is None or not _fractions(sample):
+        return said.values
+    return said.probabilities[:, said.classes.index(positive)]
 
 
 def _fractions(sample: pd.Series) -> bool:
