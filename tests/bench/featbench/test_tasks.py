@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from palmette.bench.featbench.audit import audit, static
+from palmette.bench.featbench.audit import audit, meant, static
 from palmette.bench.featbench.hidden import compared, delivered, differences
 from palmette.bench.featbench.operations import count
 from palmette.bench.featbench.suite import WORLD, Operations, Task, prepare, task, tasks
+from palmette.bench.featbench.world.tables import write_tables
 from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.errors import UserError
@@ -62,6 +63,19 @@ def test_open_tasks_have_numbers_of_their_own_and_three_difficulties() -> None:
 def test_words_and_expressions_mean_the_same(one: Task) -> None:
     assert list(static(one)) == []
     assert one.spec(words=True).read_text(encoding="utf-8").count(" words: ") >= 5
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all tables, small."""
+    folder = tmp_path_factory.mktemp("small")
+    write_tables(folder / "tables", rows=300, seed=1)
+    return folder
+
+
+@pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
+def test_the_specification_means_what_the_sql_says(one: Task, small: Path) -> None:
+    assert list(meant(one, small)) == []
 
 
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)

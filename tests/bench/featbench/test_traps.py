@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from palmette.bench.featbench.audit import instants
 from palmette.bench.featbench.hidden import HIDDEN_ROWS, compared, query
 from palmette.bench.featbench.suite import WORLD, task, tasks
 from palmette.bench.featbench.world.tables import write_tables
-from palmette.features.cutoffs import cutoffs
 from palmette.features.spec.resolve import load_view
-from palmette.features.spec.run import Interval
 
 TRAPS = {
     "ofr_state_ftrs": {
@@ -125,11 +124,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_hidden_tables_tell(name: str, tables: Path) -> None:
     one = task(name)
     view = load_view(one.spec(), WORLD / "registry.yaml")
-    instants = cutoffs(view, Interval.model_validate(one.description.interval.model_dump(exclude_none=True)))
-    wanted = [query(tables, one.expected, instant) for instant in instants]
+    cutoffs = instants(one, view)
+    wanted = [query(tables, one.expected, instant) for instant in cutoffs]
     for mistake, (right, instead) in TRAPS[name].items():
         assert right in one.expected, mistake
-        given = [query(tables, one.expected.replace(right, instead), instant) for instant in instants]
+        given = [query(tables, one.expected.replace(right, instead), instant) for instant in cutoffs]
         assert wanted[0].schema == given[0].schema, f"{mistake}: the columns are others"
         pairs = zip(wanted, given, strict=True)
         assert any(compared(*pair, [*view.grain, "as_of"]) for pair in pairs), mistake

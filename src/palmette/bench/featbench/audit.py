@@ -1,5 +1,8 @@
 """The audit of the gold: whether each task's own files are what the task says they are.
 
+The right output is defined three times, by code that shares nothing: by the gold script, by SQL, and by the
+specification as palmette's oracle understands it. All three must agree.
+
 `python -m palmette.bench.featbench.audit [NAME ...]` prints a line a task, and fails when anything is found. Names are
 of tasks or of groups (`paper`, `open`); all tasks are audited without any.
 """
@@ -10,15 +13,21 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from palmette.bench.featbench.experiment import chosen
-from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden, seen_folder
+from palmette.bench.featbench.hidden import HIDDEN_ROWS, Hidden, compared, query, seen_folder
 from palmette.bench.featbench.operations import count
 from palmette.bench.featbench.suite import WORLD, Task, make_repository
 from palmette.errors import InputError
+from palmette.features.cutoffs import cutoffs
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.oracle import expected
+from palmette.features.samples import read_sample, sample_of
 from palmette.features.spec.resolve import load_view
+from palmette.features.spec.run import Interval
+from palmette.features.spec.view import AS_OF, View
 from palmette.sandbox import Limits, WarmSpark, python_command
 
 SEEDS = (1, 2, 3)
@@ -45,6 +54,23 @@ def static(task: Task) -> Iterator[str]:
         yield from (f"{name} is not in words what it is" for name in first if first[name] != second.get(name))
 
 
+def instants(task: Task, view: View) -> tuple[datetime | None, ...]:
+    """The cut-offs that the task's run file asks for."""
+    return cutoffs(view, Interval.model_validate(task.description.interval.model_dump(exclude_none=True)))
+
+
+def meant(task: Task, base: Path) -> Iterator[str]:
+    """Where the specification, by the oracle, does not mean what the SQL says, on the tables below `base`."""
+    view = load_view(task.spec(), WORLD / "registry.yaml")
+    samples = {name: sample_of(table, base) for name, table in view.tables.items()}
+    frames = {name: read_sample(sample) for name, sample in samples.items() if sample}
+    for instant in instants(task, view):
+        found = expected(view, frames, instant)
+        yield from (f"the oracle has no {name}: {reason}" for name, reason in found.skipped.items())
+        wanted = query(base / "tables", task.expected, instant)
+        yield from (f"by the oracle, {one}" for one in compared(wanted, found.to_arrow(), [*view.grain, AS_OF]))
+
+
 def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> Iterator[str]:
     """What is wrong when the gold is run: its frames beside the SQL's, its tests, its style."""
     gold = task.gold()
@@ -52,6 +78,7 @@ def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> It
         for seed in seeds:
             hidden = Hidden(task, folder / str(seed), rows, seed)
             yield from (f"seed {seed}: {one}" for one in hidden.differences(gold, spark))
+            yield from (f"seed {seed}: {one}" for one in meant(task, hidden.folder))
         root = folder / "team"
         make_repository(root)
         for path, text in gold.items():
