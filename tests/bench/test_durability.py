@@ -17,11 +17,11 @@ from palmette.engine import Journal, read_journal, run_environment
 
 def test_runs_that_are_killed_again_and_again_end_as_if_nothing_had_been() -> None:
     """In a process of its own: it takes the orphans of its kills for its children."""
-    command = [sys.executable, "-m", "palmette.bench.kills", "toys=36"]
+    command = [sys.executable, "-m", "palmette.bench.kills", "toys=24"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     kills, before, after, at_random = map(int, done.stdout.splitlines()[1].split()[1:5])
-    assert (kills, before, after, at_random) == (36, 12, 12, 12)
+    assert (kills, before, after, at_random) == (24, 8, 8, 8)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_what_outlives_a_killed_run_is_found_and_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "size"), [(load.in_one_process, 8), (load.in_processes, 2), (load.many_artefacts, 120)]
+    ("measure", "size"), [(load.in_one_process, 5), (load.in_processes, 2), (load.many_artefacts, 120)]
 )
 def test_a_machine_bears_many_runs_and_artefacts(
     measure: Callable[[int, Path], Iterator[load.Found]], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from toys import Each, Gather, ListMaker, Toy, chain
 
-from palmette.engine import Journal, Node, Setup, read_journal, resume_run, run_state, run_topology
+from palmette.engine import Journal, Node, Setup, fold, read_journal, resume_run, run_state, run_topology, snapshot
 from palmette.engine.artefacts import ArtefactStore
 from palmette.errors import RunError
 
@@ -52,7 +52,7 @@ def in_child(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def killing(target: type, name: str, at: int, *, before: bool) -> None:
+def killing(target: Any, name: str, at: int, *, before: bool) -> None:
     """Makes the process kill itself at the n-th call of a method."""
     original, calls = getattr(target, name), itertools.count(1)
 
@@ -89,9 +89,14 @@ def successes(folder: Path) -> Counter[tuple[str, int | None]]:
         (Journal, "append", False),
         (ArtefactStore, "publish", False),
         (ArtefactStore, "put", False),
+        (snapshot, "keep", True),
+        (snapshot, "keep", False),
     ],
 )
-def test_killed_at_every_point(tmp_path: Path, target: type, method: str, before: bool) -> None:
+def test_killed_at_every_point(
+    tmp_path: Path, target: Any, method: str, before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "EVERY", 3)
     undisturbed = tmp_path / "undisturbed"
     run_topology(a_run(tmp_path / "log"), undisturbed)
     expected, once = artefacts(undisturbed), successes(undisturbed)
@@ -116,6 +121,7 @@ def test_killed_at_every_point(tmp_path: Path, target: type, method: str, before
         else:
             resume_run(folder, setup=a_run(log))
         assert artefacts(folder) == expected, at
+        assert run_state(folder) == fold(read_journal(folder)) and not list(folder.rglob("*.draft")), at
         assert successes(folder) == once, f"killed at {at}: no completed attempt may run again"
         interrupted = len(log.read_text().split()) - runs
         assert interrupted <= 2, f"killed at {at}: only the invocation under way may run again"

@@ -41,7 +41,7 @@ def delivered(place: str) -> Path:
     folder = Path(Delivery.model_validate(ArtefactStore(run).get(state.artefacts["delivery"].digest)).folder)
     if read_manifest(folder) is None:
         message = f"What the run {run.name!r} delivered to {str(folder)!r} is not there any more."
-        remedy = "Name the folder that it was moved to, or run it again."
+        remedy = f"Name the folder that it was moved to, or have it delivered again: palmette resume {run.name}"
         raise RunError(message, remedy, code="delivery-missing")
     return folder
 
