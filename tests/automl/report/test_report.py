@@ -61,6 +61,8 @@ def test_every_part_is_there_and_nothing_comes_from_outside(task: str) -> None:
     assert "Not measured" not in page.text
     assert "0.812" in page.text and "0.750 to 0.875" in page.text and "0.812" in card
     assert "Beats the best baseline" in page.text
+    assert "expected before training is an estimate" in page.text
+    assert ("jackknife" in page.text) == (task == "clustering")
     drawings = sum(attributes.get("class") == "plot" for _, attributes in page.elements)
     assert drawings == {"classification": 5, "regression": 6, "clustering": 3}[task]
 
