@@ -41,6 +41,15 @@ def test_a_track_that_cannot_be_had_says_what_would_help(monkeypatch: pytest.Mon
     assert available("pretrained") == ""
 
 
+@pytest.mark.parametrize(("track", "algorithms", "due"), [
+    ("traditional", ("lightgbm",), True), ("traditional", ("linear",), False), ("autogluon", ("autogluon",), True),
+])  # fmt: skip
+def test_an_image_has_what_trees_link_to(track: Track, algorithms: tuple[str, ...], due: bool) -> None:
+    files = write_project(blueprint_of("binary", algorithms=algorithms), (track,))
+    (image,) = [file.text for file in files if file.path == "Dockerfile"]
+    assert ("libgomp1" in image) == due
+
+
 @pytest.mark.parametrize("task", ["multiclass", "regression"])
 @pytest.mark.parametrize("track", ["neural", "pretrained", "autogluon"])
 def test_a_track_trains_and_predicts(track: Track, task: str, tmp_path: Path, sandbox: Sandbox) -> None:
