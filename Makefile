@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners doctor clean
+.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners bench-speed doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -42,6 +42,9 @@ bench-audit: .venv/.dev ## FeatBench's own answers, held to their second definit
 
 bench-planners: .venv/.dev ## Planner-guided, sequential and random runs under the same mistakes; QUICK=1 for two tasks
 	@$(BIN)/palmette bench features $(if $(QUICK),--quick,--sensitivity) --out build/featbench
+
+bench-speed: .venv/.dev ## Generated features beside the gold ones, in turns; ROWS=1e6,1e7,5e7 MINUTES=300 for large tables
+	@$(BIN)/python -m palmette.bench.featbench.speed --rows $(or $(ROWS),1e6) --minutes $(or $(MINUTES),60)
 
 bench-hostile: .venv/.dev ## Hostile programs in the sandbox, at each level of isolation, and what a run costs
 	@$(BIN)/python -m palmette.bench.hostile

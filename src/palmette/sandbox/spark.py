@@ -52,16 +52,18 @@ class WarmSpark:
         master: str = "local[2]",
         memory: str = "1g",
         access: Access = Access(),
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         """`access`: the folders of the tables that plans read and of what they write, as its clients name them.
 
         Whatever the access: the server sees the private folders of its clients, and what runs on a cluster has the
-        machine's network.
+        machine's network. `settings` of the server go before its own, which are for frames of a few rows.
         """
         self._sandbox = sandbox or Sandbox()
         self._master = master
         self._memory = memory
         self._access = access
+        self._settings = settings or {}
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._port = ""
@@ -135,7 +137,7 @@ class WarmSpark:
                 )
         self._starts += 1
         process = self._sandbox.start(
-            _command(self._master, self._memory),
+            _command(self._master, self._memory, self._settings),
             access=Access(
                 read=(*self._access.read, _LOGGING),
                 write=(*self._access.write, self._sandbox.folder),
@@ -152,20 +154,21 @@ class WarmSpark:
         self._process = process
 
 
-def _command(master: str, memory: str) -> list[str]:
+def _command(master: str, memory: str, given: Mapping[str, str]) -> list[str]:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise MachineError(
             "The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.", code="no-pyspark"
         )
-    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile=" + _LOGGING.as_uri()
     settings = {
         **TINY_DATA,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": options,
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        **given,
     }
     # The shell expands HOME, the sandbox's private folder: nothing of the server stays in the current one.
     script = 'cd "$HOME" && exec "$0" "$@" --conf spark.sql.warehouse.dir="$HOME/warehouse" spark-internal'
