@@ -37,6 +37,15 @@ TIMES: tuple[tuple[str, str], ...] = (
     (r" \d{1,2}:\d{2}:\d{2} ?[AaPp][Mm]", " %I:%M:%S %p"),
 )
 STAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?")
+WAYS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+    (STAMP, (ISO,)),
+    *(
+        (re.compile(day + time), tuple(f"{one}{suffix}" for one in formats))
+        for day, formats in DAYS
+        for time, suffix in TIMES
+    ),
+)
+"""Ways of writing instants, with the formats that read them."""
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DAY_NAMED = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
 SAMPLE = 200
@@ -79,13 +88,11 @@ def read_dates(texts: Sequence[str], name: str) -> Dates | None:
 
 def _shapes(sample: Sequence[str]) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     """The ways of writing that occur in a sample, with the formats that read them."""
-    every: list[tuple[re.Pattern[str], tuple[str, ...]]] = [(STAMP, (ISO,))]
-    for day, formats in DAYS:
-        for time, suffix in TIMES:
-            every.append((re.compile(day + time), tuple(f"{one}{suffix}" for one in formats)))
     left = list(sample)
     found: list[tuple[re.Pattern[str], tuple[str, ...]]] = []
-    for pattern, formats in every:
+    for pattern, formats in WAYS:
+        if not left:
+            break
         rest = [text for text in left if not pattern.fullmatch(text)]
         if len(rest) < len(left):
             found.append((pattern, formats))

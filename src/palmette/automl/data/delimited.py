@@ -1,4 +1,4 @@
-"""Delimited text into rows of text: the dialect, records that are damaged, lines that are no records, the header."""
+"""Delimited text into columns of text: the dialect, damaged records, lines that are no records, the header."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pyarrow.compute as pc
+
+from palmette.automl.data import clean
 from palmette.automl.data.artefacts import Dialect, Repair
 from palmette.automl.data.dialects import Form, sniff
-from palmette.automl.data.headers import is_header
+from palmette.automl.data.headers import is_header, sampled
 from palmette.automl.data.opening import Opened
+from palmette.automl.data.texts import Texts, array, every
 
 Row = list[str]
 WHOLE = Form("", "", "")
@@ -23,10 +27,10 @@ MOST_RAGGED = 0.5
 
 
 class Delimited(NamedTuple):
-    """A table of text: names as they are written, cells by column, None for what a short row lacks."""
+    """A table of text: names as they are written, cells by column, null for what a short row lacks."""
 
     names: list[str]
-    columns: list[tuple[str | None, ...]]
+    columns: list[Texts]
     dialect: Dialect
     repairs: list[Repair]
 
@@ -40,8 +44,9 @@ def read_delimited(opened: Opened, text: str, encoding: str) -> Delimited:
     tell = Teller(opened.name)
     text, skipped = _preface(text, tell)
     form = sniff(text)
-    rows = _records(text, form, tell)
-    found = table_of(opened, rows, tell, form)
+    columns = clean.split(text, form)
+    found = _clean_table(columns, tell) if columns else None
+    found = found or table_of(opened, _records(text, form, tell), tell, form)
     dialect = Dialect(
         encoding=encoding,
         delimiter=form.delimiter if len(found.names) > 1 else "",
@@ -59,12 +64,36 @@ def table_of(opened: Opened, rows: list[Row], tell: Teller, form: Form = WHOLE) 
     rows, before = _without_notes(rows, form, tell)
     if not rows:
         raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
-    names, rows, header = _header(rows, tell)
+    first, body = rows[0], rows[1:]
+    again = [row for row in body if row == first]
+    others = [row for row in body if row != first] if again else body
+    header = is_header(first, others)
+    rows, names = (others, first) if header else (rows, [f"column_{number + 1}" for number in range(_width(rows))])
+    _tell_header(header, names, len(again), tell)
+    opened.require_size(len(rows), len(names))
     names, even = _even(opened, names, rows, tell)
-    columns: list[tuple[str | None, ...]] = list(zip(*even, strict=True)) if even else [() for _ in names]
+    columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
+    return _table(names, columns, header, before, tell)
+
+
+def _clean_table(columns: list[Texts], tell: Teller) -> Delimited | None:
+    """The table in columns of one length; None where their first row may be a title or a comment."""
+    first = [texts[0].as_py() for texts in columns]
+    if first[0].startswith("#") or (len(first) > 2 and sum(bool(cell.strip()) for cell in first) < 2):
+        return None
+    body = [texts.slice(1) for texts in columns]
+    again = clean.equal_rows(body, first)
+    others = [texts.filter(pc.invert(again)) for texts in body] if again.true_count else body
+    sample = [every(texts, sampled(len(texts))).to_pylist() for texts in others]
+    header = is_header(first, list(zip(*sample, strict=True)))
+    columns, names = (others, first) if header else (columns, [f"column_{number + 1}" for number in range(len(first))])
+    _tell_header(header, names, again.true_count, tell)
+    return _table(names, columns, header, 0, tell)
+
+
+def _table(names: list[str], columns: list[Texts], header: bool, before: int, tell: Teller) -> Delimited:
     names, columns = _without_trailing(names, columns, tell)
-    dialect = Dialect(encoding="", delimiter="", header=header, skipped=before)
-    return Delimited(names, columns, dialect, tell.repairs)
+    return Delimited(names, columns, Dialect(encoding="", delimiter="", header=header, skipped=before), tell.repairs)
 
 
 class Teller:
@@ -161,17 +190,11 @@ def _without_notes(rows: list[Row], form: Form, tell: Teller) -> tuple[list[Row]
     return kept, first
 
 
-def _header(rows: list[Row], tell: Teller) -> tuple[list[str], list[Row], bool]:
-    """The names, the rows below them, and whether the file has names at all."""
-    first, body = rows[0], rows[1:]
-    again = [row for row in body if row == first]
-    others = [row for row in body if row != first] if again else body
-    if is_header(first, others):
-        tell("repeated-header", len(again), f"{len(again)} repetitions of the header in {tell.subject} were left out")
-        return first, others, True
-    names = [f"column_{number}" for number in range(1, _width(rows) + 1)]
-    tell("no-header", len(names), f"{tell.subject} has no header; its columns are called {names[0]} to {names[-1]}")
-    return names, rows, False
+def _tell_header(header: bool, names: list[str], again: int, tell: Teller) -> None:
+    if header:
+        tell("repeated-header", again, f"{again} repetitions of the header in {tell.subject} were left out")
+    else:
+        tell("no-header", len(names), f"{tell.subject} has no header; its columns are called {names[0]} to {names[-1]}")
 
 
 def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[list[str], list[list[str | None]]]:
@@ -200,13 +223,15 @@ def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[li
     return names, even
 
 
-def _without_trailing(
-    names: list[str], columns: list[tuple[str | None, ...]], tell: Teller
-) -> tuple[list[str], list[tuple[str | None, ...]]]:
+def _without_trailing(names: list[str], columns: list[Texts], tell: Teller) -> tuple[list[str], list[Texts]]:
     """Without the nameless empty columns that a delimiter at the end of the lines makes."""
     last = len(names)
-    while last > 1 and not names[last - 1].strip() and not any((cell or "").strip() for cell in columns[last - 1]):
+    while last > 1 and not names[last - 1].strip() and not _says(columns[last - 1]):
         last -= 1
     count = len(names) - last
     tell("trailing-delimiter", count, f"{count} empty columns at the end of the lines of {tell.subject} were left out")
     return names[:last], columns[:last]
+
+
+def _says(texts: Texts) -> bool:
+    return any((cell or "").strip() for cell in texts.unique().to_pylist())

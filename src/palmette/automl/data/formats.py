@@ -19,9 +19,12 @@ from palmette.automl.data.artefacts import Dialect, Repair
 from palmette.automl.data.decoding import decode
 from palmette.automl.data.delimited import Delimited, Teller, read_delimited, table_of
 from palmette.automl.data.opening import DAMAGE, Opened
+from palmette.automl.data.texts import as_column
 from palmette.errors import InputError, MachineError
 
 Frame = pd.DataFrame
+MOST_CELL = 2**24
+"""Bytes of one cell of a database, where cells may be computed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def read_tables(opened: Opened) -> list[Raw]:
 
 def _raw(opened: Opened, frame: Frame, form: str, member: str = "") -> Raw:
     """A table of a format that has types of its own."""
+    opened.require_size(*frame.shape)
     names = tuple(str(name) for name in frame.columns)
     numbered = frame.set_axis(range(frame.shape[1]), axis=1).reset_index(drop=True)
     listed = [place for place, dtype in enumerate(numbered.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
@@ -72,10 +76,7 @@ def _raw(opened: Opened, frame: Frame, form: str, member: str = "") -> Raw:
 
 
 def _of_text(opened: Opened, table: Delimited, form: str, member: str = "") -> Raw:
-    frame = pd.DataFrame(
-        {place: pd.Series(column, dtype=object) for place, column in enumerate(table.columns)},
-        columns=range(len(table.names)),
-    )
+    frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(table.columns)})
     return Raw(opened, member, form, tuple(table.names), frame, tuple(table.repairs), table.dialect)
 
 
@@ -90,7 +91,9 @@ def _parquet(opened: Opened) -> Iterator[Raw]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(io.BytesIO(opened.data)).read()
+        file = pq.ParquetFile(io.BytesIO(opened.data))
+        opened.require_size(file.metadata.num_rows, file.metadata.num_columns)
+        table = file.read()
         yield _raw(opened, _from_arrow(table), "parquet")
     except (pa.ArrowException, *DAMAGE) as error:
         raise _damaged(opened, error) from error
@@ -108,11 +111,18 @@ def _arrow(opened: Opened) -> Iterator[Raw]:
 
 def _from_arrow(table: Any) -> Frame:
     """Column by column, because names may repeat."""
-    parts = [table.column(place).to_pandas(date_as_object=False) for place in range(table.num_columns)]
-    if not parts:
-        return Frame()
-    frame: Frame = pd.concat(parts, axis=1).set_axis(list(table.column_names), axis=1)
-    return frame
+    parts = dict(enumerate(map(_column, table.columns)))
+    return Frame(parts).set_axis(list(table.column_names), axis=1)
+
+
+def _column(cells: Any) -> pd.Series[Any]:
+    import pyarrow as pa
+
+    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return as_column(cells.cast(pa.large_string()))
+    column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
+    return column
 
 
 def _excel(opened: Opened) -> Iterator[Raw]:
@@ -123,19 +133,26 @@ def _excel(opened: Opened) -> Iterator[Raw]:
             warnings.simplefilter("ignore")  # of styles and validations, which are not read
             book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
             sheets = {
-                sheet.title: [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-                for sheet in book.worksheets
+                sheet.title: [[_cell(value) for value in row] for row in _rows(sheet)] for sheet in book.worksheets
             }
     except DAMAGE as error:
         raise _damaged(opened, error) from error
     for title, rows in sheets.items():
         if any(any(cell.strip() for cell in row) for row in rows):
-            yield _of_text(opened, table_of(opened, _box(rows), Teller(f"{opened.name} ({title})")), "excel", title)
+            tell = Teller(f"{opened.name} ({title})")
+            yield _of_text(opened, table_of(opened, _box(opened, rows), tell), "excel", title)
 
 
-def _box(rows: list[list[str]]) -> list[list[str]]:
+def _rows(sheet: Any) -> Iterator[tuple[object, ...]]:
+    """The rows that a sheet has, whatever it says of its size."""
+    sheet.reset_dimensions()
+    yield from sheet.iter_rows(values_only=True)
+
+
+def _box(opened: Opened, rows: list[list[str]]) -> list[list[str]]:
     """The rows without the empty columns and rows around them."""
     width = max(len(row) for row in rows)
+    opened.require_size(sum(any(cell.strip() for cell in row) for row in rows), width)
     full = [row + [""] * (width - len(row)) for row in rows if any(cell.strip() for cell in row)]
     used = [place for place in range(width) if any(row[place].strip() for row in full)]
     return [row[used[0] : used[-1] + 1] for row in full]
@@ -155,6 +172,7 @@ def _sqlite(opened: Opened) -> Iterator[Raw]:
     data = opened.data[:18] + b"\x01\x01" + opened.data[20:]
     connection = sqlite3.connect(":memory:")
     try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.deserialize(data)
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
         for (name,) in found:
@@ -178,9 +196,11 @@ def _duckdb(opened: Opened) -> Iterator[Raw]:
         with duckdb.connect(str(opened.path), read_only=True) as connection:
             connection.execute("SET enable_external_access = false")
             rows = connection.execute(
-                "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+                "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() "
+                "WHERE NOT internal ORDER BY ALL"
             ).fetchall()
-            for schema, name in rows:
+            for schema, name, count, columns in rows:
+                opened.require_size(count, columns)
                 table = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
                 frame = _from_arrow(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
                 yield _raw(opened, frame, "duckdb", name if schema == "main" else f"{schema}.{name}")
@@ -217,7 +237,7 @@ def _json(opened: Opened, text: str) -> tuple[Frame | None, list[Repair]]:
         if lost:
             said = f"{lost} lines of {opened.name} are no JSON objects; they were left out."
             repairs.append(Repair(code="broken-lines", subject=opened.name, count=lost, text=said))
-    frame = _json_table(value)
+    frame = _json_table(opened, _writable(value, text))
     if frame is None:
         message = "The JSON is no table: neither objects in an array, nor one on each line, nor a list for each column."
         raise opened.refusal("not-a-table", message, "Write an array of objects.")
@@ -239,16 +259,25 @@ def _json_lines(text: str) -> list[Any] | None:
     return found if len(found) > 1 and bad <= 0.1 * len(found) + 1 else None
 
 
-def _json_table(value: Any) -> Frame | None:
+def _writable(value: Any, text: str) -> Any:
+    """The value with question marks for halves of characters, which JSON can spell and no file can hold."""
+    if r"\ud" not in text.lower():
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _json_table(opened: Opened, value: Any) -> Frame | None:
     if isinstance(value, dict):
         lists = [one for one in value.values() if isinstance(one, list)]
         if lists and len(lists) == len(value) and len({len(one) for one in lists}) == 1 and not _records(lists[0]):
             return Frame({key: pd.Series(one, dtype=object) for key, one in value.items()})
         if value and all(isinstance(one, dict) for one in value.values()):
             keys = list(dict.fromkeys(key for one in value.values() for key in one))
+            opened.require_size(len(keys), len(value))
             return Frame({name: pd.Series([one.get(key) for key in keys], dtype=object) for name, one in value.items()})
         tables = [one for one in lists if _records(one)]
-        return _json_table(tables[0]) if len(tables) == 1 else _json_table([value]) if not lists else None
+        one = tables[0] if len(tables) == 1 else [value] if not lists else None
+        return _json_table(opened, one)
     if not isinstance(value, list) or not value:
         return None
     if all(isinstance(one, list) for one in value) and len(value) > 1 and all(isinstance(n, str) for n in value[0]):
@@ -257,6 +286,7 @@ def _json_table(value: Any) -> Frame | None:
         return None
     flat = [_flat(one) for one in value]
     names = list(dict.fromkeys(name for one in flat for name in one))
+    opened.require_size(len(flat), len(names))
     return Frame({name: pd.Series([one.get(name) for one in flat], dtype=object) for name in names}, columns=names)
 
 

@@ -18,12 +18,17 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     if numbers:
         years = all(YEAR.fullmatch(first[index].strip()) for index in numbers)
         return years and len(set(first)) == len(first)
-    sample = body[:: max(1, len(body) // 2000)]
+    sample = body[:: sampled(len(body))]
     if any(_mostly_values([row[index] for row in sample if index < len(row)]) for index in range(len(first))):
         return True
     seen = [set() if not cell.strip() else {row[i] for row in sample if i < len(row)} for i, cell in enumerate(first)]
     known = sum(cell in below for cell, below in zip(first, seen, strict=True))
     return known * 2 < len(first) or len(sample) < 3
+
+
+def sampled(count: int) -> int:
+    """Every how many of so many rows are looked at; of those, all are looked at."""
+    return max(1, count // 2000)
 
 
 def _is_value(cell: str) -> bool:

@@ -25,22 +25,29 @@ class Seen(NamedTuple):
     """What the kind is told from."""
 
     kind: Kind
-    distinct: int
+    distinct: Any
+    """The different values, missing aside, in the order of the column."""
+    present: int
+    """Rows that have a value."""
 
 
 def kind_of(series: pd.Series[Any], name: str) -> Seen:
-    """The kind of a column, and how many different values it has."""
+    """The kind of a column, and its different values."""
     present = series.dropna()
-    distinct = int(present.nunique())
-    if distinct == 0 or (distinct == 1 and len(present) == len(series)):
-        return Seen("constant", distinct)
-    if pd.api.types.is_bool_dtype(series.dtype):
-        return Seen("boolean", distinct)
-    if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return Seen("datetime", distinct)
-    if pd.api.types.is_numeric_dtype(series.dtype):
-        return Seen(_kind_of_numbers(present, distinct, name), distinct)
-    return Seen(_kind_of_words(present, distinct, name), distinct)
+    distinct = present.unique()
+    return Seen(_kind(present, len(distinct), len(series), name), distinct, len(present))
+
+
+def _kind(present: pd.Series[Any], distinct: int, rows: int, name: str) -> Kind:
+    if distinct == 0 or (distinct == 1 and len(present) == rows):
+        return "constant"
+    if pd.api.types.is_bool_dtype(present.dtype):
+        return "boolean"
+    if pd.api.types.is_datetime64_any_dtype(present.dtype):
+        return "datetime"
+    if pd.api.types.is_numeric_dtype(present.dtype):
+        return _kind_of_numbers(present, distinct, name)
+    return _kind_of_words(present, distinct, name)
 
 
 def is_id_name(name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from palmette.automl.data import hubs
 from palmette.automl.data.artefacts import Column, DataFile, Dataset, Repair, Role, TableError, Threshold
@@ -19,8 +20,9 @@ from palmette.automl.data.kinds import kind_of
 from palmette.automl.data.names import good_names
 from palmette.automl.data.numbers import decimal_sign
 from palmette.automl.data.opening import digest, open_file, refusal
-from palmette.automl.data.places import data_files
+from palmette.automl.data.places import data_files, leads_out
 from palmette.automl.data.roles import Roles, assign, names_of
+from palmette.automl.data.texts import TEXT, are_in, as_objects, every, of_column, stacked
 from palmette.automl.data.thresholds import in_classes
 from palmette.automl.data.values import MISSING, Typed, typed
 from palmette.errors import InputError, UserError, nearest
@@ -80,7 +82,7 @@ def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 
 def reload(dataset: Dataset) -> Loaded:
-    """The same data again, from its files: read a second time, and kept from then on.
+    """The same data again, from its files: those that were read last, where their contents are still the same.
 
     Raises:
         UserError: a file is not what it was.
@@ -95,7 +97,7 @@ def reload(dataset: Dataset) -> Loaded:
 
 @lru_cache(maxsize=2)
 def _cached(places: tuple[str, ...], table: str, _: tuple[str, ...], threshold: Threshold | None) -> Loaded:
-    loaded = _load(places, table)
+    loaded = load(places, table)
     return loaded if threshold is None else in_classes(loaded, threshold)
 
 
@@ -128,6 +130,8 @@ def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
     refused: list[InputError] = []
     for file in files:
         try:
+            if file != place and leads_out(file, place):
+                raise refusal(file, "leads-out", "It is a link that leads out of the folder.", "Name it by itself.")
             found += [table for opened in open_file(file) for table in read_tables(opened)]
         except InputError as error:
             if len(files) == 1:
@@ -165,7 +169,7 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     train, test, predict = (_stacked(part, names, repairs) for part in (roles.train, roles.test, roles.predict))
     train, test = (_without_empty_rows(part, roles, repairs) for part in (train, test))
     sign = _sign([raw for raw in _all(roles) if raw.format == "csv"])
-    whole = pd.concat([train, test, predict], ignore_index=True) if len(test) + len(predict) else train
+    whole = stacked([train, test, predict])
     rows = len(train) + len(test)
     lacking = {name for raw in roles.predict[:1] for name in names if name not in names_of(raw)}
     made = {n: typed(whole[n].iloc[:rows] if n in lacking else whole[n], n, sign) for n in names}
@@ -189,7 +193,7 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
         dataset,
         pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()}, columns=names),
         pd.DataFrame(asked) if len(predict) else None,
-        roles.submission.frame.set_axis(list(roles.submission.names), axis=1) if roles.submission else None,
+        as_objects(roles.submission.frame.set_axis(list(roles.submission.names), axis=1)) if roles.submission else None,
     )
 
 
@@ -210,7 +214,7 @@ def _stacked(raws: Sequence[Raw], names: list[str], repairs: list[Repair]) -> pd
             said = f"{len(unknown)} columns of {raw.name} are not in the training table; they were left out."
             repairs.append(Repair(code="unknown-columns", subject=raw.name, count=len(unknown), text=said))
         frames.append(frame.reindex(columns=names))
-    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    return stacked(frames)
 
 
 def _without_empty_rows(frame: pd.DataFrame, roles: Roles, repairs: list[Repair]) -> pd.DataFrame:
@@ -221,7 +225,9 @@ def _without_empty_rows(frame: pd.DataFrame, roles: Roles, repairs: list[Repair]
     for place in range(frame.shape[1]):
         cells = frame.iloc[:, place]
         present = cells.notna().to_numpy()
-        if cells.dtype == object:
+        if cells.dtype == TEXT:
+            present &= ~are_in(of_column(cells), MISSING)
+        elif cells.dtype == object:
             undecided = ~alive & present
             unsaid = [isinstance(c, str) and c.strip().casefold() in MISSING for c in cells.to_numpy()[undecided]]
             present[undecided] = np.logical_not(unsaid)
@@ -237,20 +243,22 @@ def _without_empty_rows(frame: pd.DataFrame, roles: Roles, repairs: list[Repair]
 
 def _sign(raws: Sequence[Raw]) -> str:
     """The decimal sign of the files, from a sample of every column."""
-    cells = [raw.frame.iloc[:: max(1, len(raw.frame) // SIGN_SAMPLE)] for raw in raws]
-    return decimal_sign([cell for frame in cells for cell in frame.to_numpy().ravel() if isinstance(cell, str)])
+    cells = [
+        every(of_column(column), max(1, len(column) // SIGN_SAMPLE)) for raw in raws for _, column in raw.frame.items()
+    ]
+    return decimal_sign(pa.chunked_array(cells, TEXT.pyarrow_dtype))
 
 
 def _column(name: str, source: str, one: Typed, known: Any) -> Column:
-    kind, distinct = kind_of(known, name)
-    examples = [str(value)[:EXAMPLE_LENGTH] for value in known.dropna().drop_duplicates().iloc[:EXAMPLES]]
+    kind, distinct, present = kind_of(known, name)
+    examples = [str(value)[:EXAMPLE_LENGTH] for value in pd.Series(distinct[:EXAMPLES])]
     return Column(
         name=name,
         source=source,
         kind=kind,
         dtype=str(one.series.dtype),
-        missing=round(float(known.isna().mean()), 6) if len(known) else 0.0,
-        distinct=distinct,
+        missing=round((len(known) - present) / len(known), 6) if len(known) else 0.0,
+        distinct=len(distinct),
         examples=tuple(examples),
         reading=one.reading,
     )

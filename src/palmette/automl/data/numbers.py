@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from palmette.automl.data.texts import Texts, array
 
 CURRENCIES = r"[$€£¥₹₽₩₺฿]|R\$|US\$|USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL"
 UNITS = (
@@ -24,10 +27,12 @@ NUMBER = re.compile(
     rf"\s*(?P<suffix>{UNITS}|{CURRENCIES})?\s*(?P<close>\))?(?P<minus>-)?",
     re.IGNORECASE,
 )
-INFINITE = re.compile(r"[-+]?(inf|infinity|∞)", re.IGNORECASE)
+PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity)$"
 GROUPED = {mark: re.compile(rf"\d{{1,3}}({re.escape(mark)}\d{{3}})+") for mark in ".,' \u00a0\u202f"}
 SURE = 200
 """Values that the way of writing is judged by, at first."""
+MOSTLY = 0.6
+"""Share of those that must be numbers before all values are tried."""
 
 
 class Numbers(NamedTuple):
@@ -39,6 +44,22 @@ class Numbers(NamedTuple):
     affix: str
 
 
+def floats_of(texts: Texts) -> npt.NDArray[np.float64]:
+    """The numbers that programs write, each as the nearest float; NaN for any other text, and for one beyond floats."""
+    try:
+        values = pc.cast(texts, pa.float64())
+    except pa.ArrowInvalid:
+        texts = pc.ascii_trim_whitespace(texts)
+        plain = pc.match_substring_regex(texts, PLAIN)
+        bare = pc.if_else(plain, pc.ascii_ltrim(texts, "+"), pa.scalar(None, texts.type))
+        values = pc.cast(bare, pa.float64())
+    found = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if np.isinf(found).any():
+        said = pc.match_substring(texts, "inf", ignore_case=True).fill_null(False).to_numpy(zero_copy_only=False)
+        found[np.isinf(found) & ~said] = np.nan
+    return found
+
+
 def read_numbers(texts: Sequence[str], decimal: str = ".") -> Numbers | None:
     """The numbers that these distinct texts are; None when hardly any is one.
 
@@ -46,12 +67,14 @@ def read_numbers(texts: Sequence[str], decimal: str = ".") -> Numbers | None:
         texts: stripped, none missing.
         decimal: what the rest of the file has for a decimal sign, for a text such as `1,234` that leaves it open.
     """
-    plain = pd.to_numeric(pd.Series(list(texts), dtype=object), errors="coerce").to_numpy(float, copy=True)
+    sample = texts[:: max(1, len(texts) // SURE)]
+    share = sum(NUMBER.fullmatch(text) is not None for text in sample) / len(sample)
+    if share < MOSTLY and np.isnan(floats_of(array(sample))).any():
+        return None
+    plain = floats_of(array(texts))
     if not np.isnan(plain).any() and not (decimal == "," and _grouped_all(texts, ".")):
         return Numbers(plain, ".", "", "")
-    step = max(1, len(texts) // SURE)
-    matches = [NUMBER.fullmatch(text) for text in texts[::step]]
-    if sum(match is not None for match in matches) < 0.6 * len(matches):
+    if share < MOSTLY:
         return None
     found = [NUMBER.fullmatch(text) for text in texts]
     affixes = Counter((m["prefix"] or m["suffix"] or "").strip() for m in found if m)
@@ -65,23 +88,24 @@ def read_numbers(texts: Sequence[str], decimal: str = ".") -> Numbers | None:
     return Numbers(values, decimal, thousands, next((affix for affix in affixes if affix), ""))
 
 
-def decimal_sign(samples: Sequence[str]) -> str:
+def decimal_sign(samples: pa.ChunkedArray) -> str:
     """The decimal sign of a file: the comma, where some numbers must have one and none has a point."""
-    comma = point = 0
-    for text in samples:
-        match = NUMBER.fullmatch(text.strip())
-        if match:
-            whole, mark, rest = _last(match["digits"])
-            if mark and (len(rest) != 3 or len(whole) > 3 or whole.startswith("0") or mark in whole):
-                comma += mark == "," and mark not in whole
-                point += mark == "." and mark not in whole
-    return "," if comma > 10 * point else "."
+    if not (comma := _fractions(samples, ",")):
+        return "."
+    return "," if comma > 10 * _fractions(samples, ".") else "."
 
 
-def _last(digits: str) -> tuple[str, str, str]:
-    """Split at the last point or comma."""
-    found = re.search(r"[.,](?=[^.,]*$)", digits)
-    return (digits[: found.start()], found[0], digits[found.end() :]) if found else (digits, "", "")
+def _fractions(samples: pa.ChunkedArray, mark: str) -> int:
+    return sum(_has_fraction(text, mark) for text in samples.filter(pc.match_substring(samples, mark)).to_pylist())
+
+
+def _has_fraction(text: str, mark: str) -> bool:
+    """Whether a text is a number in which the last mark must be this one, and the sign before a fraction."""
+    match = NUMBER.fullmatch(text.strip())
+    whole, found, rest = match["digits"].rpartition(mark) if match else ("", "", "")
+    if not found or mark in whole or "." in rest or "," in rest:
+        return False
+    return len(rest) != 3 or len(whole) > 3 or whole.startswith("0")
 
 
 def _grouped_all(texts: Sequence[str], mark: str) -> bool:

@@ -12,6 +12,7 @@ import pandas as pd
 from palmette.automl.data.artefacts import TableError
 from palmette.automl.data.formats import Raw
 from palmette.automl.data.names import good_names
+from palmette.automl.data.texts import TEXT
 from palmette.automl.data.values import MISSING
 
 TEST_NAMED = re.compile(r"(^|[^a-z])(test|testing|tst|holdout|hold_out|eval|valid|validation|unseen)([^a-z]|$)", re.I)
@@ -89,9 +90,9 @@ def _without_blank_target(table: Raw, train: Raw) -> Raw:
 
 
 def _blank(column: pd.Series[Any]) -> bool:
-    if column.dtype != object:
+    if column.dtype not in (object, TEXT):
         return bool(column.isna().all())
-    return all(cell is None or cell != cell or str(cell).strip().casefold() in MISSING for cell in column)
+    return all(str(cell).strip().casefold() in MISSING for cell in column.dropna().unique())
 
 
 def _asked(submission: Raw, lacking: Sequence[Raw], columns: set[str]) -> tuple[tuple[str, ...], str]:

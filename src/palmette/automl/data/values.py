@@ -6,16 +6,20 @@ import datetime as dt
 import decimal
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from palmette.automl.data.artefacts import Reading, Repair
 from palmette.automl.data.dates import read_dates
-from palmette.automl.data.kinds import FALSE, TRUE
-from palmette.automl.data.numbers import read_numbers
+from palmette.automl.data.distinct import Distinct
+from palmette.automl.data.kinds import BOOLEAN, FALSE, TRUE
+from palmette.automl.data.numbers import floats_of, read_numbers
+from palmette.automl.data.texts import TEXT, Texts, array, every, of_column
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
 ERRORS = frozenset({"#div/0!", "#value!", "#ref!", "#name?", "#num!"})
@@ -27,6 +31,8 @@ FEW_WORDS = 5
 MOST_TYPOS = 0.01
 CODE_LENGTH = 3
 EXACT = 2.0**53
+MOST_DIGITS = 15
+"""Signs of a whole number that a float holds for sure."""
 SAMPLE = 5000
 EXPONENT = re.compile(r"\d[eE][-+]?\d")
 Series = Any
@@ -42,6 +48,8 @@ class Typed(NamedTuple):
 
 def typed(raw: pd.Series[Any], name: str, decimal_sign: str = ".") -> Typed:
     """The column in the one type that its values are of."""
+    if raw.dtype == TEXT:
+        return _from_texts(of_column(raw), name, decimal_sign)
     if pd.api.types.is_bool_dtype(raw.dtype) and not raw.isna().any():
         return Typed(raw.astype(bool), Reading(form="native"), [])
     if pd.api.types.is_datetime64_any_dtype(raw.dtype):
@@ -53,7 +61,13 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str = ".") -> Typed:
         return Typed(raw.dt.total_seconds(), Reading(form="native"), [told])
     if pd.api.types.is_numeric_dtype(raw.dtype) and not pd.api.types.is_bool_dtype(raw.dtype):
         return _finite(_narrow(raw.to_numpy(float, na_value=np.nan), raw), name, Reading(form="native"), [])
-    return _from_objects(raw, name, decimal_sign)
+    texts, nested = _as_texts(raw)
+    found = _from_texts(texts, name, decimal_sign, bool(nested))
+    if not nested:
+        return found
+    said = f"{nested} nested values in {name!r} were kept as JSON text."
+    told = Repair(code="nested-values", subject=name, count=nested, text=said)
+    return found._replace(repairs=[told, *found.repairs])
 
 
 def _narrow(values: np.ndarray[Any, Any], like: pd.Series[Any]) -> pd.Series[Any]:
@@ -64,94 +78,72 @@ def _narrow(values: np.ndarray[Any, Any], like: pd.Series[Any]) -> pd.Series[Any
     return pd.Series(values, index=like.index)
 
 
-def _from_objects(raw: pd.Series[Any], name: str, decimal_sign: str) -> Typed:
-    texts, nested = _as_texts(raw)
-    if not nested and (plain := _plain_numbers(texts, raw.index, name, decimal_sign)) is not None:
+def _from_texts(texts: Texts, name: str, decimal_sign: str, nested: bool = False) -> Typed:
+    if not nested and (plain := _plain_numbers(texts, name, decimal_sign)) is not None:
         return plain
-    codes, found = pd.factorize(texts, use_na_sentinel=True)
-    uniques = [str(one) for one in found]
-    repairs: list[Repair] = []
-    if nested:
-        said = f"{nested} nested values in {name!r} were kept as JSON text."
-        repairs.append(Repair(code="nested-values", subject=name, count=nested, text=said))
-    column = _Distinct(name, uniques, np.bincount(codes[codes >= 0], minlength=len(uniques)), codes, raw.index)
+    column = Distinct(name, texts)
     for read in (_numbers, _dates, _booleans):
         result = read(column, decimal_sign)
         if result is not None:
-            return Typed(result.series, result.reading, [*repairs, *result.repairs])
-    result = _words(column)
-    return Typed(result.series, result.reading, [*repairs, *result.repairs])
+            return result
+    return _words(column)
 
 
-def _plain_numbers(texts: Any, index: Any, name: str, decimal_sign: str) -> Typed | None:
+def _plain_numbers(texts: Texts, name: str, decimal_sign: str) -> Typed | None:
     """Numbers as programs write them, at once; None where any text needs a closer look."""
     if decimal_sign != "." or not len(texts):
         return None
-    present = ~pd.isna(texts)
-    sample = [text for text in texts[:: max(1, len(texts) // SAMPLE)] if text is not None]
+    sample = every(texts, max(1, len(texts) // SAMPLE)).drop_null().to_pylist()
     if not any(text[:1].isdecimal() or text[:1] in "+-. " for text in sample):
         return None
-    if _are_codes([text.strip() for text in sample]):
+    if _are_codes(sample):
         return None
-    values = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float, copy=True)
-    words = pd.Series(texts[np.isnan(values) & present], dtype=object).value_counts()
-    if len(words) == present.sum() or any(text.strip().casefold() not in MISSING_NUMBERS for text in words.index):
+    values = floats_of(texts)
+    missing = np.isnan(values)
+    words = _counted(texts.filter(missing)) if missing.any() else {}
+    if not MISSING_NUMBERS.issuperset(map(str.casefold, words)):
         return None
-    known = values[~np.isnan(values)]
-    series = pd.Series(values, index=index)
-    if not len(known):
+    known = values[~missing]
+    if not len(known) or (np.abs(known) >= EXACT).any():
         return None
-    if (np.abs(known) < EXACT).all() and (known == np.floor(known)).all():
-        if any(len(text.strip()) > 15 for text in texts[present]):
+    series: Series = pd.Series(values)
+    if (known == np.floor(known)).all():
+        if _longest(texts) > MOST_DIGITS:
             return None
-        if len(known) == len(texts) and _are_whole(values, texts, "."):
+        if len(known) == len(texts) and not _any(pc.match_substring_regex(texts, "[.eE]")):
             series = series.astype("int64")
-    elif (np.abs(known) >= EXACT).any():
-        return None
-    nothing = {str(text).strip(): int(count) for text, count in words.items()}
-    reading = Reading(form="number", missing=tuple(sorted(nothing)))
-    repairs = _told_markers(name, sorted(text for text in nothing if text), sum(n for t, n in nothing.items() if t))
+    reading = Reading(form="number", missing=tuple(sorted(words)))
+    repairs = _told_markers(name, sorted(text for text in words if text), sum(n for t, n in words.items() if t))
     return _finite(series, name, reading, repairs)
 
 
-class _Distinct:
-    """The different texts of a column, stripped, with how often each occurs."""
-
-    def __init__(self, name: str, uniques: list[str], counts: Any, codes: Any, index: Any) -> None:
-        self.name, self.codes, self.index, self.counts = name, codes, index, counts
-        self.stripped = [text.strip() for text in uniques]
-        self.padded = int(sum(n for n, a, b in zip(counts, uniques, self.stripped, strict=True) if a != b and b))
-        self.folded = [text.casefold() for text in self.stripped]
-
-    def spread(self, values: Any, missing: Any) -> Any:
-        """A column from a value for each distinct text."""
-        if not len(values):
-            return pd.Series([missing] * len(self.codes), index=self.index, dtype=object if missing is np.nan else None)
-        taken = np.asarray(values)[np.maximum(self.codes, 0)]
-        if (self.codes < 0).any():
-            taken[self.codes < 0] = missing
-        return pd.Series(taken, index=self.index)
-
-    def split(self, markers: frozenset[str]) -> tuple[list[int], tuple[str, ...]]:
-        """Places of the texts that say something, and the texts that say nothing."""
-        kept = [place for place, text in enumerate(self.folded) if text not in markers]
-        nothing = [self.stripped[place] for place, text in enumerate(self.folded) if text in markers]
-        return kept, tuple(sorted(set(nothing)))
-
-    def share(self, places: Sequence[int]) -> float:
-        return float(self.counts[list(places)].sum()) if len(places) else 0.0
+def _counted(texts: Texts) -> dict[str, int]:
+    """How often each text occurs, blanks around it aside."""
+    counts: Counter[str] = Counter()
+    for one in texts.drop_null().value_counts().to_pylist():
+        counts[one["values"].strip()] += one["counts"]
+    return counts
 
 
-def _numbers(column: _Distinct, decimal_sign: str) -> Typed | None:
-    kept, nothing = column.split(MISSING_NUMBERS)
-    texts = [column.stripped[place] for place in kept]
+def _longest(texts: Texts) -> int:
+    """The most signs of a text, blanks around it aside."""
+    long = texts.filter(pc.greater(pc.utf8_length(texts), MOST_DIGITS)).to_pylist()
+    return max((len(text.strip()) for text in long), default=0)
+
+
+def _any(truths: Any) -> bool:
+    return bool(pc.any(truths).as_py())
+
+
+def _numbers(column: Distinct, decimal_sign: str) -> Typed | None:
+    kept, texts, nothing = column.split(MISSING_NUMBERS)
     if not texts or _are_codes(texts):
         return None
     numbers = read_numbers(texts, decimal_sign)
     if numbers is None:
         return None
-    bad = [place for place, value in zip(kept, numbers.values, strict=True) if np.isnan(value)]
-    total, junk = column.share(kept), column.share(bad)
+    bad = kept[np.isnan(numbers.values)]
+    total, junk = column.rows(kept), column.rows(bad)
     if junk and (junk > MOST_JUNK * total or (len(bad) > FEW_WORDS and junk > MOST_TYPOS * total) or junk >= total):
         return None
     values = np.full(len(column.stripped), np.nan)
@@ -167,7 +159,7 @@ def _numbers(column: _Distinct, decimal_sign: str) -> Typed | None:
         missing=tuple(text for text in (*nothing, *(column.stripped[place] for place in bad)) if text)[:20],
     )
     repairs = _told_missing(column, nothing)
-    if bad:
+    if len(bad):
         shown = ", ".join(repr(column.stripped[place])[:40] for place in bad[:3])
         said = f"{int(junk)} values of {column.name!r} are no numbers ({shown}); they were read as missing."
         repairs.append(Repair(code="not-a-number", subject=column.name, count=int(junk), text=said))
@@ -192,21 +184,21 @@ def _are_whole(values: Any, texts: Sequence[str], decimal: str) -> bool:
 def _are_codes(texts: Sequence[str]) -> bool:
     """Postal codes, account numbers and the like: digits whose zeros or length matter."""
     sample = texts[:: max(1, len(texts) // SAMPLE)]
-    if all(text.isdecimal() for text in sample):
+    if all(text.strip().isdecimal() for text in sample):
+        sample = [text.strip() for text in sample]
         lengths = {len(text) for text in sample}
         padded = any(text.startswith("0") for text in sample) and len(lengths) == 1 and min(lengths) >= CODE_LENGTH
         return padded or any(len(text) > 15 and float(text) > EXACT for text in sample)
     return False
 
 
-def _dates(column: _Distinct, _: str) -> Typed | None:
-    kept, nothing = column.split(MISSING_NUMBERS)
-    texts = [column.stripped[place] for place in kept]
+def _dates(column: Distinct, _: str) -> Typed | None:
+    kept, texts, nothing = column.split(MISSING_NUMBERS)
     dates = read_dates(texts, column.name) if texts else None
     if dates is None:
         return None
-    bad = [place for place, value in zip(kept, dates.values, strict=True) if np.isnat(value)]
-    total, junk = column.share(kept), column.share(bad)
+    bad = kept[np.isnat(dates.values)]
+    total, junk = column.rows(kept), column.rows(bad)
     if junk > 0.05 * total and not (len(bad) <= FEW_WORDS and junk <= MOST_JUNK * total):
         return None
     values = np.full(len(column.stripped), np.datetime64("NaT"), dtype="datetime64[ns]")
@@ -214,7 +206,7 @@ def _dates(column: _Distinct, _: str) -> Typed | None:
     repairs = _told_missing(column, nothing)
     said = f"{int(total)} texts of {column.name!r} were read as dates ({', '.join(dates.formats)})."
     repairs.append(Repair(code="date-as-text", subject=column.name, count=int(total), text=said))
-    if bad:
+    if len(bad):
         said = f"{int(junk)} values of {column.name!r} are no dates; they were read as missing."
         repairs.append(Repair(code="not-a-date", subject=column.name, count=int(junk), text=said))
     if dates.ambiguous:
@@ -224,13 +216,14 @@ def _dates(column: _Distinct, _: str) -> Typed | None:
     return Typed(column.spread(values, np.datetime64("NaT")), reading, repairs)
 
 
-def _booleans(column: _Distinct, _: str) -> Typed | None:
+def _booleans(column: Distinct, _: str) -> Typed | None:
     """Yes and no in more than two spellings become the two that are most frequent."""
-    kept, nothing = column.split(MISSING)
-    words = {column.folded[place] for place in kept}
+    kept, texts, nothing = column.split(MISSING)
+    if any(text.casefold() not in BOOLEAN for text in texts):
+        return None
     yes = [place for place in kept if column.folded[place] in TRUE]
     no = [place for place in kept if column.folded[place] in FALSE]
-    if not yes or not no or len(yes) + len(no) < len(kept) or words <= {"0", "1"}:
+    if not yes or not no or {*texts} <= {"0", "1"}:
         return None
     values: list[Any] = [np.nan] * len(column.stripped)
     for side in (yes, no):
@@ -238,7 +231,7 @@ def _booleans(column: _Distinct, _: str) -> Typed | None:
         for place in side:
             values[place] = column.stripped[best]
     repairs = _told_missing(column, nothing)
-    spellings = {column.stripped[place] for place in kept}
+    spellings = {*texts}
     if len(spellings) > 2:
         chosen = " and ".join(repr(one) for one in dict.fromkeys(values[place] for place in (*yes, *no)))
         said = f"{len(spellings)} spellings of yes and no in {column.name!r} became {chosen}."
@@ -247,21 +240,20 @@ def _booleans(column: _Distinct, _: str) -> Typed | None:
     return Typed(series, Reading(form="boolean", missing=nothing), repairs)
 
 
-def _words(column: _Distinct) -> Typed:
+def _words(column: Distinct) -> Typed:
     markers = MISSING - {"na"} if _country_codes(column.stripped) else MISSING
-    kept, nothing = column.split(markers)
-    values: list[Any] = [np.nan] * len(column.stripped)
-    for place in kept:
-        values[place] = column.stripped[place]
+    kept, texts, nothing = column.split(markers)
+    values = np.full(len(column.stripped), np.nan, dtype=object)
+    values[kept] = texts
     repairs = _told_missing(column, nothing)
     if column.padded:
         said = f"{column.padded} values of {column.name!r} had blanks around them."
         repairs.append(Repair(code="blanks", subject=column.name, count=column.padded, text=said))
-    alike = len(kept) - len({column.folded[place] for place in kept}) - (len(kept) - len({*values} - {np.nan}))
-    if alike > 0 and len(kept) <= 1000:
+    alike = len({*texts}) - len({text.casefold() for text in texts}) if len(texts) <= 1000 else 0
+    if alike:
         said = f"{alike} values of {column.name!r} differ from others only in capitals."
         repairs.append(Repair(code="capitals", subject=column.name, count=alike, text=said, changed=False))
-    series = column.spread(np.array(values, dtype=object), np.nan).astype(object)
+    series = column.spread(values, np.nan).astype(object)
     return Typed(series, Reading(form="words", missing=nothing), repairs)
 
 
@@ -270,8 +262,10 @@ def _country_codes(texts: Sequence[str]) -> bool:
     return len(texts) >= 5 and all(len(text) == 2 and text.isupper() for text in texts if text)
 
 
-def _told_missing(column: _Distinct, nothing: Sequence[str]) -> list[Repair]:
+def _told_missing(column: Distinct, nothing: Sequence[str]) -> list[Repair]:
     words = [text for text in nothing if text]
+    if not words:
+        return []
     folded = {text.casefold() for text in words}
     count = int(sum(n for n, text in zip(column.counts, column.folded, strict=True) if text in folded))
     return _told_markers(column.name, words, count)
@@ -311,22 +305,20 @@ def _sentinels(series: Series, name: str) -> list[Repair]:
     return found
 
 
-def _as_texts(raw: pd.Series[Any]) -> tuple[np.ndarray[Any, Any], int]:
-    """Cells as text, None where there is nothing; how many were nested."""
-    cells = raw.to_numpy(object)
-    if pd.api.types.infer_dtype(cells, skipna=True) in ("string", "empty"):
-        found = cells.copy()
-        found[pd.isna(cells)] = None
-        return found, 0
-    found = np.empty(len(cells), dtype=object)
+def _as_texts(raw: pd.Series[Any]) -> tuple[Texts, int]:
+    """Cells as text, null where there is nothing; how many were nested."""
+    found: list[str | None] = []
     nested = 0
-    for place, cell in enumerate(cells):
-        if isinstance(cell, dict | list | tuple | np.ndarray):
+    for cell in raw.to_numpy(object):
+        if isinstance(cell, str):
+            found.append(cell)
+        elif isinstance(cell, dict | list | tuple | np.ndarray):
             nested += 1
-            found[place] = json.dumps(cell, default=_jsonable, ensure_ascii=False)
+            found.append(json.dumps(cell, default=_jsonable, ensure_ascii=False))
         else:
-            found[place] = None if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell else _as_text(cell)
-    return found, nested
+            empty = cell is None or cell is pd.NaT or cell is pd.NA or cell != cell
+            found.append(None if empty else _as_text(cell))
+    return array(found), nested
 
 
 def _as_text(cell: Any) -> str:
