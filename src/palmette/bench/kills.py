@@ -8,6 +8,7 @@ resumed run differs from undisturbed ones, repeats what was done or paid, leaves
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import sys
 import tempfile
@@ -33,6 +34,8 @@ class Tally:
     kills: Counter[Moment] = field(default_factory=Counter)
     runs: int = 0
     seconds: float = 0.0
+    span: float = math.inf
+    """Seconds of the quickest run that was not killed."""
     compared: int = 0
     """Values of artefacts that are the same in every undisturbed run."""
     measured: int = 0
@@ -57,14 +60,13 @@ def tally(case: Case, kills: int, root: Path, rng: random.Random) -> Tally:
     """Kills runs of one kind so often, and holds each against two that were left alone."""
     found = Tally()
     begun = time.monotonic()
-    one, other = (_run(case, root / f"undisturbed-{number}", "never", 0, rng, 0.0, found) for number in (1, 2))
-    span = (time.monotonic() - begun) / 2
+    one, other = (_run(case, root / f"undisturbed-{number}", "never", 0, rng, found) for number in (1, 2))
     wanted = steady(one, other)
     found.compared, found.measured = len(wanted), len(one) - len(wanted)
     for moment, share in zip(MOMENTS, (kills // 3, kills // 3, kills - 2 * (kills // 3)), strict=True):
         while (missing := share - found.kills[moment]) > 0 and not found.wrong:
             before = found.kills[moment]
-            made = _run(case, root / f"{moment}-{found.runs}", moment, missing, rng, span, found)
+            made = _run(case, root / f"{moment}-{found.runs}", moment, missing, rng, found)
             found.wrong += differing(made, wanted)
             if found.kills[moment] == before and moment != "random":
                 break
@@ -72,13 +74,13 @@ def tally(case: Case, kills: int, root: Path, rng: random.Random) -> Tally:
     return found
 
 
-def _run(
-    case: Case, place: Path, moment: Moment, most: int, rng: random.Random, span: float, found: Tally
-) -> Leaves:
+def _run(case: Case, place: Path, moment: Moment, most: int, rng: random.Random, found: Tally) -> Leaves:
     """One run, killed at most so often; what it made."""
     place.mkdir()
     run = place / "run"
-    chain = killed_until_done(case.job(place), run, moment, most, rng, span)
+    chain = killed_until_done(case.job(place), run, moment, most, rng, found.span)
+    if chain.kills == 0:
+        found.span = min(found.span, chain.seconds)
     found.kills[moment] += chain.kills
     found.runs += 1
     found.left += sum(1 for _ in (place / "scratch").iterdir())

@@ -105,6 +105,7 @@ class Invoker:
                 )
             )
         else:
+            self._workspaces.clear(self._recorder.state.actor(name).invocations, name)
             self._recorder.record(
                 ActorSucceeded(
                     actor=name,
@@ -117,7 +118,6 @@ class Invoker:
                 )
             )
             self._store.publish(artefact, outcome.output)
-            self._workspaces.clear(self._recorder.state.actor(name).invocations, name)
 
     def _made(self, name: str) -> str | None:
         """Digest of what the actor made in this run; None while it has made nothing."""
