@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners bench-speed doctor clean
+.PHONY: help demo demo-model test lint audit bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners bench-speed doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
@@ -23,6 +23,10 @@ lint: .venv/.dev ## Rules, types, import directions and sizes
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tests/test_style.py
+
+audit: .venv/.dev ## Known weaknesses of what is installed, pins, base packages, code of others in our process
+	@$(BIN)/pytest tests/test_supply.py tests/test_untrusted.py
+	@scripts/audit.sh
 
 bench-checks: .venv/.dev ## Seeded bugs: how many the checks catch
 	@$(BIN)/python -m palmette.bench.checks
@@ -55,6 +59,9 @@ bench-kills: .venv/.dev ## kill -9 before and after every event, and at random; 
 
 bench-load: .venv/.dev ## 200 runs in one process, 20 beside each other, a million events, 10,000 elements
 	@$(BIN)/python -m palmette.bench.load
+
+bench-fuzz: .venv/.dev ## Every reader on hostile and random input; EXAMPLES=2000 of each property
+	@PALMETTE_FUZZ=$(or $(EXAMPLES),2000) $(BIN)/pytest tests/fuzz --timeout 0
 
 bench-automl: .venv/.automl ## Beside other AutoML systems: HARNESS="command of a comparison"
 	@test -n "$(HARNESS)" || { echo 'make bench-automl HARNESS="python compare.py ..."; docs/results/automl-peers.md says what it is given'; exit 2; }
