@@ -116,6 +116,9 @@ def _is_there(command: _Command) -> bool:
 
 
 def _report(error: PalmetteError, as_json: bool) -> None:
+    from palmette.llm.secrets import hider
+
+    hide = hider()
     if as_json:
         problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
         body = {
@@ -125,9 +128,9 @@ def _report(error: PalmetteError, as_json: bool) -> None:
             "problems": problems,
             "exit_code": error.exit_code,
         }
-        click.echo(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+        click.echo(hide(json.dumps({"error": body}, indent=2, ensure_ascii=False)))
     else:
-        click.echo(str(error), err=True)
+        click.echo(hide(str(error)), err=True)
 
 
 def _report_usage(error: click.ClickException, as_json: bool) -> None:
@@ -138,8 +141,10 @@ def _report_usage(error: click.ClickException, as_json: bool) -> None:
 
 
 def _bug(error: Exception) -> DeveloperError:
+    from palmette.llm.secrets import hider
+
     with tempfile.NamedTemporaryFile("w", prefix="palmette-", suffix=".trace", delete=False, encoding="utf-8") as file:
-        file.write(traceback.format_exc())
+        file.write(hider()(traceback.format_exc()))
     return DeveloperError(
         f"palmette itself failed: {type(error).__name__}: {error}.",
         f"The trace for a bug report is in {file.name!r}.",

@@ -20,7 +20,12 @@ HIDDEN = "[hidden]"
 SHORTEST = 8
 """Characters below which a value is not taken for a secret: hiding it would spoil innocent text."""
 
-_SECRET = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$|\d)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(^|_)((API)?KEY|TOKEN|SECRETS?|PASS|PASSPHRASE|PASSWD|AUTH|CREDENTIALS?|DSN|WEBHOOK_URL)(_|$|\d)|PASSWORD",
+    re.IGNORECASE,
+)
+_IN_URL = re.compile(r"\w://[^/?#\s@]*?:([^/?#\s@]+)@")
+"""The password in an address, whatever the variable is called."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
@@ -49,12 +54,21 @@ def load_secrets(into: dict[str, str] | None = None) -> None:
 
 def hider() -> Callable[[str], str]:
     """A function that takes every secret of this process's environment out of a text."""
-    secrets = {value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= SHORTEST}
-    secrets = {value for value in secrets if not Path(value).exists()}  # e.g. a path to a file of credentials
+    named = {value for name, value in os.environ.items() if _SECRET.search(name)}
+    found = {value for value in named if not _is_file(value)}  # e.g. a file of credentials
+    found |= {password for value in os.environ.values() for password in _IN_URL.findall(value)}
+    secrets = {value for value in found if len(value) >= SHORTEST}
     if not secrets:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(secrets, key=len, reverse=True)))
     return lambda text: pattern.sub(HIDDEN, text)
+
+
+def _is_file(value: str) -> bool:
+    try:
+        return Path(value).exists()
+    except OSError:  # longer than a path can be
+        return False
 
 
 def _guard(path: Path) -> None:
