@@ -67,9 +67,9 @@ def test_words_and_expressions_mean_the_same(one: Task) -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all tables, small."""
+    """A folder with all tables."""
     folder = tmp_path_factory.mktemp("small")
-    write_tables(folder / "tables", rows=300, seed=1)
+    write_tables(folder / "tables", rows=1_000, seed=1)
     return folder
 
 

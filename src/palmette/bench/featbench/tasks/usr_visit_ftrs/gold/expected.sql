@@ -7,7 +7,8 @@ WITH known AS (
     WHERE at_ms < epoch_ms($as_of) AND loaded_at < $as_of AND user_id IS NOT NULL
 ),
 paused AS (
-    SELECT *, epoch_ms(happened) - lag(epoch_ms(happened)) OVER (PARTITION BY user_id ORDER BY happened) AS pause
+    SELECT
+        *, epoch_ms(happened) - lag(epoch_ms(happened)) OVER (PARTITION BY user_id ORDER BY happened, event_id) AS pause
     FROM known
 ),
 visited AS (
