@@ -32,3 +32,13 @@ def test_blocks_of_time_are_the_same_in_the_project_rows_without_a_time_first(tm
     project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
     done = project.run("-c", "import train; print(train.make_folds(train.preprocess.read('train.csv')).tolist())")
     assert done.ok and json.loads(done.stdout) == due.tolist(), done.stderr
+
+
+def test_where_the_column_of_the_groups_is_not_read_folds_are_asked_for(tmp_path: Path, sandbox: Sandbox) -> None:
+    rows, blueprint = guests("binary"), blueprint_of("binary", folds=Folds(count=3, kind="grouped", by="household"))
+    project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
+    assert "train.py --data train.csv --folds folds.csv --seconds" in (tmp_path / "README.md").read_text("utf-8")
+    done = project.run("train.py", "--data", "train.csv", "--out", "model", "--seconds", "1")
+    assert not done.ok and "the following arguments are required: --folds" in done.stderr
+    told = project.run("train.py", "--help")
+    assert told.ok and "rows of like household are in one fold:" in " ".join(told.stdout.split())
