@@ -189,7 +189,7 @@ def _usual(task: str, target: TargetProfile | None) -> tuple[str, str]:
     return "rmse", "large errors count most"
 
 
-NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "<=50k", "normal", "none", "absent", "healthy"})
+NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "normal", "none", "absent", "healthy"})
 
 
 def positive_class(requirements: Requirements, target: TargetProfile | None) -> str | None:
