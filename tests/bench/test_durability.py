@@ -12,7 +12,7 @@ import pytest
 
 from palmette.bench import load, toys
 from palmette.bench.comparing import artefacts, damaged, differing, steady
-from palmette.engine import Journal, read_journal, run_environment
+from palmette.engine import Journal, fold, read_journal, resume_run, run_environment, run_state
 
 
 def test_runs_that_are_killed_again_and_again_end_as_if_nothing_had_been() -> None:
@@ -78,6 +78,14 @@ print(killing.outlived(), killing.outlived())
 def test_what_outlives_a_killed_run_is_found_and_ended() -> None:
     done = subprocess.run([sys.executable, "-c", OUTLIVING], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['sleep 60 '] []"
+
+
+def test_a_long_journal_is_a_run_like_any_other(tmp_path: Path) -> None:
+    load._write_long(tmp_path / "long", 2_500)
+    assert len(read_journal(tmp_path / "long")) == 2_500
+    state = run_state(tmp_path / "long")
+    assert state == fold(read_journal(tmp_path / "long")) and state.bill["draft", "speller"].spend.calls > 20
+    assert resume_run(tmp_path / "long").status == "finished"
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     print(HEADER)
     with ExitStack() as held:
         root = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="palmette-kills-")))
-        cases = [Toys(0.002), Models(5.0), Features(given.run_file.absolute(), held.enter_context(forge()))]
+        cases: list[Case] = [Toys(0.002), Models(5.0), Features(given.run_file.absolute(), held.enter_context(forge()))]
         for name, _, number in (one.partition("=") for one in given.kills):
             (case,) = [case for case in cases if case.name == name]
             (root / name).mkdir()

@@ -26,6 +26,7 @@ from palmette.engine import (
     Budget,
     Journal,
     Verdict,
+    Violation,
     create,
     list_runs,
     resume_run,
@@ -146,7 +147,7 @@ def _write_long(folder: Path, count: int) -> None:
     """A whole toy run, then steps, failures and paid calls without end, then an end."""
     outside = folder.with_name("outside")
     run_environment("topology", toys.arguments(outside), folder)
-    ok, failed = Verdict(ok=True), e.Violation(code="careless", message="The draft is careless.")
+    ok, failed = Verdict(ok=True), Violation(code="careless", message="The draft is careless.")
     with Journal(folder) as journal:
         state = journal.state
         drafted, key = state.digests["drafted"], state.actor("draft").key
@@ -160,16 +161,12 @@ def _write_long(folder: Path, count: int) -> None:
             ),
         ]
         journal.append(e.RunResumed(version="0"))
+        facts = {"reason": "It was careless.", "fix": "Write carefully.", "violations": (failed,)}
+        cycle.append(e.AttemptFailed.model_validate({"actor": "draft", "number": 1, "seconds": 0.1, **facts}))
         while journal.seq < count - 1:
-            rare: list[e.Event] = []
-            if journal.seq % 50 < 2:
-                number = journal.seq
-                call = {"actor": "draft", "role": "speller", "request": f"{number:064x}", "answer": DIGEST}
-                rare.append(e.CallAnswered.model_validate({**call, "spend": toys.PRICE, "seconds": 0.1}))
-            if journal.seq % 500 < 2:
-                facts = {"reason": "It was careless.", "fix": "Write carefully.", "violations": (failed,)}
-                rare.append(e.AttemptFailed.model_validate({"actor": "draft", "number": 1, "seconds": 0.1, **facts}))
-            journal.append(*[*rare, *cycle * 25][: count - 1 - journal.seq])
+            call = {"actor": "draft", "role": "speller", "request": f"{journal.seq:064x}", "answer": DIGEST}
+            paid = e.CallAnswered.model_validate({**call, "spend": toys.PRICE, "seconds": 0.1})
+            journal.append(*[paid, *cycle[:4] * 25, *cycle[4:]][: count - 1 - journal.seq])
         journal.append(e.RunEnded(status="finished"))
 
 

@@ -17,7 +17,7 @@ from palmette.engine.journal import End, read_end
 from palmette.engine.runs import RunSummary, summarise
 from palmette.engine.workspaces import workspace_name
 
-LAST = 5000
+LAST = 2000
 """Events whose steps are shown unless all are asked for."""
 
 

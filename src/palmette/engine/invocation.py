@@ -79,8 +79,7 @@ class Invoker:
 
     def invoke(self, name: str) -> None:
         """Lets an actor attempt until it meets its criterion or gives up; journals either."""
-        begun = time.monotonic()
-        state = self._recorder.state
+        begun, state = time.monotonic(), self._recorder.state
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
         order = state.pending.get(name, Instruction(""))
