@@ -76,6 +76,7 @@ def _raw(opened: Opened, frame: Frame, form: str, member: str = "") -> Raw:
 
 
 def _of_text(opened: Opened, table: Delimited, form: str, member: str = "") -> Raw:
+    opened.require_size(len(table.columns[0]) if table.columns else 0, len(table.columns))
     frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(table.columns)})
     return Raw(opened, member, form, tuple(table.names), frame, tuple(table.repairs), table.dialect)
 
