@@ -243,14 +243,15 @@ class Used(NamedTuple):
 def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> Used:
     """What alone may be used.
 
-    A list after `from` or `using` limits them if every item of it names a column; one that says `only`, or by which
-    rows are to be divided into groups, if every item fits one.
+    A list after `from` or `using` limits them if every item of it names a column, or most do and the others fit one;
+    one that says `only`, or by which rows are to be divided into groups, if every item fits one.
     """
     missed: list[Span] = []
     forms = [(pattern, _LIKELY) for pattern in _ALONE] + [(_RESTS, 1.0)] + [(_BY, _LIKELY)] * (task == "clustering")
     for pattern, least in forms if columns else ():
         for match in re.finditer(pattern, text.plain, re.I):
-            items = [match["list"][a:b] for a, b in _items(match["list"], 0)]
+            places = _spans(match["list"], match.start("list"))
+            items = [text.plain[one.start : one.end] for one in places]
             known = [_column(item, columns, least) for item in items]
             if least == 1 and 2 * sum(map(bool, known)) > len(items):
                 known = [_column(item, columns, _LIKELY) for item in items]
@@ -258,9 +259,9 @@ def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> U
             if found and all(known):
                 return Used(found, text.quote(match.start(), match.end("list")))
             called = least < 1 and re.search(rf"\b{_NOUN}$|^similar", match["list"].strip(), re.I)
-            rest = [item for item, name in zip(items, known, strict=True) if not name]
-            if called or (least == 1 and any(known) and not all(_OTHERS.search(item) for item in rest)):
-                missed.append(Span(match.start(), match.end("list")))
+            if called or (least == 1 and any(known)):
+                missed += [place for place, name in zip(places, known, strict=True) if not name]
+    missed = [one for one in missed if not _OTHERS.search(text.plain[one.start : one.end])]
     return Used(missed=tuple(missed))
 
 
