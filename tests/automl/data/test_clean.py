@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.data import clean
+from palmette.automl.data.cut import row_hashes
 from palmette.automl.data.delimited import read_delimited
 from palmette.automl.data.dialects import Form
 from palmette.automl.data.load import load, reload
@@ -117,3 +118,13 @@ def test_data_are_read_once_while_the_files_stay_the_same(tmp_path: Path) -> Non
     path.write_text("a,b\n1,x\n2,y\n3,x\n", "utf-8")
     loaded = load([path])
     assert reload(loaded.dataset).table is loaded.table
+
+
+def test_the_same_numbers_in_another_format_are_the_same_rows(tmp_path: Path) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [(-1) ** n * (n + 0.1) ** -9 for n in range(200)], "b": ["x", "y"] * 100})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet", index=False)
+    text, typed = (load([tmp_path / name]).table for name in ("a.csv", "a.parquet"))
+    assert (row_hashes(text) == row_hashes(typed)).all()

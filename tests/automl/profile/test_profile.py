@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
@@ -15,6 +18,7 @@ from palmette.automl.data import Aim  # noqa: E402 - as below
 from palmette.automl.data.cut import cut  # noqa: E402 - needs pandas
 from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile import Profile  # noqa: E402 - as above
+from palmette.automl.profile.figures import frequent  # noqa: E402 - as above
 from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
 from palmette.automl.profile.profile import profile  # noqa: E402 - as above
 
@@ -121,6 +125,12 @@ def test_awkward_columns_have_a_profile_too(task: str) -> None:
     )
     made = profiled(table.astype({"y": float}), task)
     assert len(made.columns) == (6 if task == "regression" else 7) and len(made.meta) == len(NAMES)
+
+
+@given(st.lists(st.sampled_from("abcdefgh")), st.integers(1, 9))
+def test_the_most_frequent_values_come_first_and_equals_in_their_own_order(values: list[str], most: int) -> None:
+    ordered = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))[:most]
+    assert [(one.value, one.count) for one in frequent(pd.Series(values, dtype=object), most)] == ordered
 
 
 @pytest.mark.parametrize(("rows", "columns", "seconds"), [(10_000, 20, 2.0), (100_000, 50, 8.0)])

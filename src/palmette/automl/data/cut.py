@@ -31,6 +31,8 @@ LARGEST = 20_000
 RARE = 50
 """Rows of the rarest class that a smaller hold-out must still hold."""
 BINS = 10
+FACTOR = np.uint64(1_000_003)
+"""Of the hash of what stands before a value in its row."""
 Positions = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
@@ -188,13 +190,13 @@ class _Cutter:
             reason = f"Rows with the same {entity!r} stay on one side, {said}."
             return _mixed(row_hashes(rows[[entity]]), self.seed), (entity,), [reason]
         features = [name for name in rows.columns if name != self.target and self.kinds.get(name) != "identifier"]
-        hashes = row_hashes(rows[features]) if features else np.zeros(len(rows), dtype=np.uint64)
+        every, hashes = _hashes(rows, frozenset(features))
         repeated = len(rows) - len(np.unique(hashes))
         if repeated and not (repeated > len(rows) / 2 and _coarse(rows, features)):
             reason = f"{repeated} rows repeat the features of another; they stay on its side."
             return _mixed(hashes, self.seed), tuple(features), [reason]
         reasons = [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
-        return _apart(row_hashes(rows), self.seed), (), reasons if repeated else []
+        return _apart(every, self.seed), (), reasons if repeated else []
 
     def _size(self, strata: Positions | None) -> int:
         """How many rows the hold-out should have."""
@@ -233,15 +235,21 @@ class _Cutter:
 
 def row_hashes(frame: pd.DataFrame) -> Hashes:
     """A hash of the values of each row, that neither types nor the order of rows change."""
-    total = np.zeros(len(frame), dtype=np.uint64)
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
+    return _hashes(frame, frozenset())[0]
+
+
+def _hashes(frame: pd.DataFrame, some: frozenset[Any]) -> tuple[Hashes, Hashes]:
+    """Of all values of each row, and of those in some of the columns."""
+    every = part = np.zeros(len(frame), dtype=np.uint64)
+    for name, column in frame.items():
         if pd.api.types.is_bool_dtype(column.dtype):
             column = column.astype(str)
         elif pd.api.types.is_numeric_dtype(column.dtype):
             column = column.astype(float) + 0.0  # 0 and -0 are one value
-        total = total * np.uint64(1_000_003) + pd.util.hash_array(column.to_numpy(), categorize=True).astype(np.uint64)
-    return total
+        own = pd.util.hash_array(column.to_numpy(), categorize=True).astype(np.uint64)
+        every = every * FACTOR + own
+        part = part * FACTOR + own if name in some else part
+    return every, part
 
 
 def choose(groups: Hashes, strata: Positions, share: float) -> npt.NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from typing import Any
 
@@ -63,9 +64,14 @@ def skew(values: Any) -> float:
 def frequent(column: Any, most: int = FREQUENT) -> tuple[Frequent, ...]:
     """The most frequent values; among equals in their own order."""
     counts = column.dropna().astype(str).value_counts()
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+    least = counts.iloc[:most].min()
+    more = sorted(counts[counts > least].items(), key=lambda item: (-item[1], item[0]))
+    equal = heapq.nsmallest(most - len(more), counts.index[counts == least])
     total = max(int(counts.sum()), 1)
-    return tuple(Frequent(value=str(v)[:200], count=int(n), share=figure(n / total)) for v, n in ordered)
+    return tuple(
+        Frequent(value=str(v)[:200], count=int(n), share=figure(n / total))
+        for v, n in (*more, *((one, least) for one in equal))
+    )
 
 
 def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
@@ -83,11 +89,11 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     elif len(present):
         found["frequent"] = frequent(present)
         if kind == "text":
-            texts = present.astype(str).str
-            lengths = texts.len()
+            texts = [str(text) for text in present]
+            lengths = np.fromiter(map(len, texts), dtype=np.int64)
             found["text"] = TextFacts(
                 characters=figure(float(lengths.mean())),
-                words=figure(float((texts.count(r"\s+") + 1).mean())),
+                words=figure(sum(len(text.split()) for text in texts) / len(texts)),
                 longest=int(lengths.max()),
             )
     missing = float(column.isna().mean()) if len(column) else 0.0

@@ -54,12 +54,13 @@ def _ranked(columns: list[ColumnProfile], ground: Ground) -> list[ColumnProfile]
     """With how much each tells of the target."""
     told = {column.name: (ground.strength(column.name), ground.skill(column.name)) for column in columns}
     order = sorted(told, key=lambda name: (-told[name][0], name))
+    ranks = {name: rank for rank, name in enumerate(order, 1)}
     return [
         column.model_copy(
             update={
                 "strength": figure(told[column.name][0]),
                 "skill": figure(told[column.name][1]),
-                "rank": order.index(column.name) + 1,
+                "rank": ranks[column.name],
             }
         )
         for column in columns

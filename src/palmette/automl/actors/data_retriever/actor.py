@@ -17,7 +17,7 @@ class RetrieverInput(Model):
 
 
 class DataRetriever(BaseActor):
-    """Reads the data once to tell of them, and once more to believe it."""
+    """Reads the data, and believes what it tells of them as long as the files are what they were."""
 
     name = "data_retriever"
     description = "Reads the named files, folder or set into one table, and says how each was read and repaired."
@@ -36,7 +36,7 @@ class DataRetriever(BaseActor):
     def check(self, input: RetrieverInput, output: Dataset, context: Context) -> Verdict:
         """The files are still those, give these rows again, and have the target."""
         violations = [*_changed(output), *_lacking(input.places, output)]
-        detail = f"{output.rows} rows and {len(output.columns)} columns, read again from {len(output.files)} files"
+        detail = f"{output.rows} rows and {len(output.columns)} columns, as in the {len(output.files)} files"
         measured = Measurement(name="data", status="failed" if violations else "passed", detail=detail)
         return Verdict.of(violations, [measured])
 
@@ -56,7 +56,7 @@ def _changed(output: Dataset) -> list[Violation]:
     if again == output:
         return []
     differing = [name for name in type(output).model_fields if getattr(again, name) != getattr(output, name)]
-    message = f"Read again, the data differ in their {', '.join(differing)}."
+    message = f"The data in the files differ in their {', '.join(differing)}."
     return [Violation(code="data-differ", message=message, subject=", ".join(output.places))]
 
 
