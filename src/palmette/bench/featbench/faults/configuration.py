@@ -103,7 +103,7 @@ KINDS = (
     Kind("a text for a list", "config_generator", False, REFUSED, anywhere(wrong_shape)),
     Kind("another table's place", "config_generator", False, REFUSED, anywhere(wrong_table)),
     Kind("another output", "config_generator", False, REFUSED, anywhere(wrong_output)),
+    Kind("keys of tables mixed up", "config_generator", False, REFUSED, anywhere(keys_mixed_up)),
     Kind("key of a table not noted", "config_generator", True, DOWNSTREAM, anywhere(key_not_noted)),
-    Kind("keys of tables mixed up", "config_generator", True, DOWNSTREAM, anywhere(keys_mixed_up)),
     Kind("wrong format", "config_generator", True, DOWNSTREAM, wrong_format),
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,7 +143,8 @@ class ConfigGenerator(Agent):
         refused = [_refused(item, output) for item in said.answer.get("errors", ())]
         if refused:
             return Verdict.of(refused)
-        wrong = _wrong_facts(facts_of(self.view, self.run_spec), said.answer["facts"], output)
+        facts = facts_of(self.view, self.run_spec)
+        wrong = _wrong_facts(facts, said.answer["facts"], output) + _mixed_up(facts, output)
         wrong += self._absent_facts(output, context)
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
@@ -307,6 +310,28 @@ def _wrong_facts(facts: Record, values: Mapping[str, Any], output: Config) -> li
                 )
             )
     return found
+
+
+def _mixed_up(facts: Record, output: Config) -> list[Violation]:
+    """Places of the file that are noted for one fact, and hold another."""
+    known, found = known_facts(facts), []
+    document = load_plain(output.file.text)
+    for key, place in output.places.items():
+        value = _at(document, place)
+        others = [other for other, expected in known.items() if same(value, expected)]
+        if key in known and others and key not in others:
+            where = ".".join(map(str, place))
+            message = f"{output.file.path}: {where} is noted for the {key}, and holds the {others[0]}, {value!r}."
+            found.append(Violation(code="config-fact", subject=key, message=message))
+    return found
+
+
+def _at(document: Any, place: Sequence[str | int]) -> Any:
+    """What stands at a place; None where nothing does."""
+    try:
+        return reduce(getitem, place, document)
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def known_facts(record: Record) -> dict[str, Any]:
