@@ -121,7 +121,7 @@ def _counted(text: Text) -> Iterator[Groups]:
 
 def speaks_of_positive(text: Text) -> Span | None:
     """Where it is said which class is the positive one."""
-    match = re.search(rf"\S*\s+{_IS_POSITIVE}|{_POSITIVE}[^\s;,.?!]*", text.plain, re.I)
+    match = re.search(rf"(?<!\S)\S{{1,60}}\s+{_IS_POSITIVE}|{_POSITIVE}[^\s;,.?!]*", text.plain, re.I)
     return Span(match.start(), match.end()) if match else None
 
 

@@ -203,7 +203,7 @@ class Chosen(NamedTuple):
 
 def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
     """The words for the target, the surest first."""
-    plain = "".join(" " if any(span.holds(at) for span in masked) else char for at, char in enumerate(text.plain))
+    plain = text.without(masked).plain
     found: dict[tuple[int, int], Spoken] = {}
     for sure, pattern in _SAYS:
         for match in re.finditer(pattern, plain, re.I):

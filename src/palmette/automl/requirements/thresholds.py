@@ -38,6 +38,8 @@ _CUT = re.compile(
     r"\b(?:cut(?:[ -]?(?:off|point))?|threshold|border(?:line)?|boundary|split)\s*(?:is|at|of|=|:)*\s*$", re.I
 )
 _CLAUSE = re.compile(r"[;]|,(?!\s*(?:meaning|i\.e|that is|cut|threshold|namely|split))|\bbut\b")
+_NEAR = 30
+"""Characters before a number in which words for a border between classes may stand."""
 _AFTER = 4
 """Words after a number among which its unit may be the name of a column."""
 _LIKELY = 0.55
@@ -90,19 +92,20 @@ def _conditions(
     text: Text, numeric: Mapping[str, ColumnHint], others: Sequence[Mention], taken: Sequence[Span]
 ) -> Iterator[_Condition]:
     for amount in amounts(text, taken):
+        cut = _CUT.search(text.plain, max(0, amount.start - _NEAR), amount.start)
+        bounded = amount.comparison in (">", ">=", "<", "<=") and not amount.upper
+        if not (bounded or cut) or amount.unit == "percent":
+            continue
         clause = _around(text, amount)
         before = text.plain[clause.start : amount.span.start]
-        cut = _CUT.search(text.plain[clause.start : amount.start])
-        bounded = amount.comparison in (">", ">=", "<", "<=") and not amount.upper
-        if not (bounded or cut) or any(clause.holds(one.start) for one in others) or amount.unit == "percent":
-            continue
-        if _FILTERS.search(text.plain[clause.start : clause.end]):
+        is_other = any(clause.holds(one.start) for one in others)
+        if is_other or _FILTERS.search(text.plain[clause.start : clause.end]):
             continue
         at, column = _column(text, amount, clause, numeric)
         asked = _ASKS.search(before) or _VERSUS.search(text.plain[amount.end : clause.end]) or cut
         direct = at is not None and _DIRECTLY.search(text.plain[clause.start : at.start]) is not None
         if (asked and (column or amount.unit == "")) or direct:
-            start = clause.start + cut.start() if cut else amount.span.start
+            start = cut.start() if cut else amount.span.start
             places = [Span(start, amount.span.end), *([at] if at else [])]
             span = Span(min(one.start for one in places), max(one.end for one in places))
             yield _Condition(amount, column, span, cut is not None)
