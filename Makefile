@@ -45,7 +45,8 @@ bench-audit: .venv/.dev ## FeatBench's own answers, held to their second definit
 	@$(BIN)/python -m palmette.bench.featbench.audit
 
 bench-planners: .venv/.dev ## Planner-guided, sequential and random runs under the same mistakes; QUICK=1 for two tasks
-	@$(BIN)/palmette bench features $(if $(QUICK),--quick,--sensitivity) --out build/featbench
+	@$(BIN)/palmette bench features $(if $(QUICK),--quick) --out build/featbench
+	@$(if $(QUICK),,$(BIN)/palmette bench features --stand-ins --sensitivity --out build/featbench)
 
 bench-speed: .venv/.dev ## Generated features beside the gold ones, in turns; ROWS=1e6,1e7,5e7 MINUTES=300 for large tables
 	@$(BIN)/python -m palmette.bench.featbench.speed --rows $(or $(ROWS),1e6) --minutes $(or $(MINUTES),60)
