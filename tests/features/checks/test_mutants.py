@@ -47,6 +47,14 @@ def script(expression: str) -> str:
             'orders.where(F.expr("ordered_at > x - INTERVAL 30 DAYS"))',
             ('"ordered_at > x - INTERVAL 30 DAYS"', "'ordered_at > x - INTERVAL 31 DAYS'"),
         ),
+        (
+            'orders.agg(F.expr("count(DISTINCT amount) FILTER (WHERE returned)"))',
+            ('"count(DISTINCT amount) FILTER (WHERE returned)"', "'count(amount) FILTER (WHERE returned)'"),
+        ),
+        (
+            'orders.agg(F.expr("count(DISTINCT amount) FILTER (WHERE returned)"))',
+            ('"count(DISTINCT amount) FILTER (WHERE returned)"', "'count(DISTINCT amount)'"),
+        ),
         ('orders.where(~F.col("returned"))', ('~F.col("returned")', "F.col('returned')")),
         (
             'orders.groupBy("customer_id", "shop_id").count()',

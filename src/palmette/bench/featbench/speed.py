@@ -1,6 +1,6 @@
 """How fast the generated scripts are beside the gold ones, on the same tables.
 
-`python -m palmette.bench.featbench.speed [TASK ...] [--rows 1e6,1e7]` (`make bench-speed`) has every task's script
+`python -m palmette.bench.featbench.speed [NAME ...] [--rows 1e6,1e7]` (`make bench-speed`) has every task's script
 written by the built-in rules, as a run would deliver it, and runs it and the gold one in turns on one warm Spark with
 two cores. Times, memory, shuffles and stages are what the server recorded; the results of both are compared. It stops
 before `--minutes` are over and says what it did not come to; it fails when results differ or a ratio exceeds `LIMIT`.
@@ -23,6 +23,7 @@ from pathlib import Path
 from palmette.bench.featbench import suite
 from palmette.bench.featbench.equal import unequal
 from palmette.bench.featbench.event_log import Cost, EventLog, Span
+from palmette.bench.featbench.experiment import chosen
 from palmette.bench.featbench.ground import Ground
 from palmette.bench.featbench.world.tables import write_tables
 from palmette.documents import Model
@@ -284,7 +285,7 @@ def _keep_plans(one: Comparison, out: Path) -> None:
 def main(arguments: Sequence[str]) -> int:
     """1 when results differ or a generated script takes too long."""
     parser = argparse.ArgumentParser(prog="palmette.bench.featbench.speed", description="Generated beside gold.")
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help="all when left out")
+    parser.add_argument("tasks", nargs="*", default=["all"], metavar="NAME", help="tasks, or paper, open, all")
     parser.add_argument("--rows", default="1e6", help="offer interactions; several sizes with commas")
     parser.add_argument("--runs", type=int, default=3, help="of each side, beside one to warm up")
     parser.add_argument("--minutes", type=float, default=30.0, help="when it has ended at the latest")
@@ -294,7 +295,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     sizes = tuple(sorted(int(float(size)) for size in given.rows.split(",")))
     options = Options(sizes, given.runs, given.minutes, given.memory)
-    tasks = [suite.task(name) for name in given.tasks] or list(suite.tasks())
+    tasks = chosen(given.tasks)
     found: dict[str, Comparison] = {}
     every: list[Comparison] = []
     if not given.json:

@@ -84,6 +84,7 @@ _JOINS = {
     "leftsemi": "left_anti",
     "left_anti": "left_semi",
 }
+_DISTINCT = re.compile(r"(?i)^count\(DISTINCT ([^()]+)\)( FILTER \(WHERE [^()]+\))$")
 _INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
 
 
@@ -110,7 +111,7 @@ def negations(_source: Source, node: ast.AST) -> Iterator[str]:
 
 
 def constants(source: Source, node: ast.AST) -> Iterator[str]:
-    """Numbers one off, the other truth value, another length of time."""
+    """Numbers one off, the other truth value, another length of time, all values or all rows in a count in SQL."""
     if not isinstance(node, ast.Constant) or id(node) in source.docstrings or _is_neutral(source, node):
         return
     if isinstance(node.value, bool):
@@ -119,6 +120,9 @@ def constants(source: Source, node: ast.AST) -> Iterator[str]:
         yield repr(node.value + 1)
     elif isinstance(node.value, str) and (match := _INTERVAL.match(node.value)):
         yield repr(f"{match[1]}{int(match[2]) + 1}{match[3]}")
+    elif isinstance(node.value, str) and (match := _DISTINCT.match(node.value)):
+        yield repr(f"count({match[1]}){match[2]}")
+        yield repr(f"count(DISTINCT {match[1]})")
 
 
 def _is_neutral(source: Source, node: ast.Constant) -> bool:

@@ -171,12 +171,12 @@ def _vector(aggregate: Aggregate, rows: Rows) -> Code:
     item = f"F.get({vector.argument}, i)"
     if aggregate.function == "vector_weighted_mean":
         weight = weight_of(aggregate, rows)
-        total = f"F.sum({rows.only(weight, *weighted(aggregate, rows), *rows.present(name)).argument})"
+        heavy = rows.only(weight, *weighted(aggregate, rows), *rows.present(name))
+        total = rows.define(f"weight_of_{name}", call("F.sum", heavy.argument)).text
         element = f"F.try_divide(F.sum({item} * {weight.as_column.within(PRODUCT + 1)}), {total})"
     else:
         element = f"F.{'avg' if aggregate.function == 'vector_mean' else 'sum'}({item})"
-    length = f"{name.upper()}_LENGTH"
-    rows.scope.constants[length] = str(vector_length(aggregate, rows.source))
+    length = rows.scope.constant(f"{name.upper()}_LENGTH", str(vector_length(rows.scope.view, rows.source, name)))
     array = f"F.array(*[{element} for i in range({length})])"
     return Code(f"F.when(F.count({vector.argument}) > 0, {array})")
 

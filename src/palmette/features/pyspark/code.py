@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -93,6 +93,15 @@ def names(columns: Sequence[str]) -> str:
 
 def name_arguments(columns: Iterable[str]) -> str:
     return ", ".join(quoted(name) for name in columns)
+
+
+def with_columns(columns: Mapping[str, str]) -> list[str]:
+    """The call that adds columns, by name; none without any."""
+    if len(columns) == 1:
+        ((name, text),) = columns.items()
+        return [f"withColumn({quoted(name)}, {text})"]
+    items = ", ".join(f"{quoted(name)}: {text}" for name, text in columns.items())
+    return [f"withColumns({{{items}}})"] if columns else []
 
 
 def indent(lines: Iterable[str], by: int = 1) -> list[str]:

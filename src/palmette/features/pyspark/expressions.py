@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 
 from palmette.features.pyspark.code import (
     AND,
@@ -55,6 +55,16 @@ def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) 
 def expr(sql: str) -> Code:
     """The author's text, by `F.expr`."""
     return Code(f"F.expr({quoted(sql)})")
+
+
+def sql_name(name: str) -> str:
+    """A column's name in Spark SQL, in backticks where it could be read as something else.
+
+    >>> sql_name("offer_id"), sql_name("end"), sql_name("shop no")
+    ('offer_id', '`end`', '`shop no`')
+    """
+    (first, *others) = sqlglot.tokenize(name, read="spark")
+    return name if first.token_type is TokenType.VAR and not others else f"`{name}`"
 
 
 def safe_sql(sql: str) -> str:

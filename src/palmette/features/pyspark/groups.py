@@ -6,8 +6,19 @@ import re
 from dataclasses import dataclass
 
 from palmette.features.pyspark.aggregates import Rows, aggregation, directions, is_mixed, weight_of, weighted
-from palmette.features.pyspark.code import Code, chain, conjunction, function, method, name_arguments, quoted
+from palmette.features.pyspark.code import (
+    Code,
+    chain,
+    conjunction,
+    function,
+    method,
+    name_arguments,
+    quoted,
+    renamed,
+    with_columns,
+)
 from palmette.features.pyspark.empty import needs_presence, presence_column
+from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.layout import Group
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.sources import Known
@@ -40,6 +51,8 @@ class _Writer:
         self.by = (*group.by, *scope.row_keys)
         self.statements: dict[str, str] = {}
         """Named conditions: name to code."""
+        self.flags: dict[str, str] = {}
+        """Conditions that are columns, too: name of the column to that of the condition."""
 
     def write_shared(self) -> Written:
         positions = self._positions()
@@ -49,8 +62,9 @@ class _Writer:
             columns.append(f"{method(code, 'alias', quoted(feature.name)).text}")
             if needs_presence(feature):
                 columns.append(f"F.lit(True).alias({quoted(presence_column(feature))})")
-        places = [f"withColumn({quoted(name)}, F.row_number().over({window}))" for window, name in positions.items()]
-        calls = [*self._filter(), *places, f"groupBy({name_arguments(self.by)})", f"agg({', '.join(columns)})"]
+        added = {name: f"F.row_number().over({window})" for window, name in positions.items()} | self._flags(columns)
+        grouped = [f"groupBy({name_arguments(self.by)})", f"agg({', '.join(columns)})"]
+        calls = [*self._filter(), *with_columns(added), *grouped]
         subject = self.scope.keys_name(self.group.by)
         by_expression = self._is_by_expression()
         single = self.group.features[0].name if by_expression else self.group.source.name
@@ -93,6 +107,8 @@ class _Writer:
         if isinstance(feature.computation, Expression):
             return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
         assert isinstance(feature.computation, Aggregate)
+        if self._counts_among_others(feature.computation) and (conditions := self._conditions(feature)):
+            return self._distinct_where(feature.computation, conditions)
         position = positions.get(self._place(feature.computation)) if is_mixed(feature.computation) else None
         rows = Rows(
             self.scope,
@@ -106,7 +122,11 @@ class _Writer:
         return aggregation(feature.computation, rows)
 
     def _residual(self, feature: ViewFeature) -> Code | None:
-        """What the feature asks of a row beyond the group's filter, by named conditions."""
+        """What the feature asks of a row beyond the group's filter."""
+        return conjunction(self._conditions(feature))
+
+    def _conditions(self, feature: ViewFeature) -> list[Code]:
+        """The same by named conditions."""
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
@@ -115,7 +135,38 @@ class _Writer:
         if computation.where is not None and computation.where != self.group.where:
             code = self.scope.sql(computation.where, self.group.source.schema).as_column
             parts.append(self._named(_condition_name(computation.where, feature.name), code))
-        return conjunction(parts)
+        return parts
+
+    def _counts_among_others(self, aggregate: Aggregate) -> bool:
+        """Whether other features of the group count the distinct values of the same column."""
+        others = (one.computation for one in self.group.features if isinstance(one.computation, Aggregate))
+        same = [one for one in others if (one.function, one.of) == ("count_distinct", aggregate.of)]
+        return aggregate.function == "count_distinct" and aggregate.of in self.group.source.schema and len(same) > 1
+
+    def _distinct_where(self, aggregate: Aggregate, conditions: list[Code]) -> Code:
+        """Distinct values in the rows that meet the conditions.
+
+        Spark goes through the rows once for every expression that is counted distinct; with FILTER, once for a column.
+        """
+        flags = " AND ".join(self._flag(condition) for condition in conditions)
+        return expr(f"count(DISTINCT {sql_name(aggregate.of or '')}) FILTER (WHERE {flags})")
+
+    def _flags(self, columns: list[str]) -> dict[str, str]:
+        """The code of each flag; a condition that nothing else uses needs no variable of its own."""
+        found: dict[str, str] = {}
+        for name, condition in self.flags.items():
+            others = [*columns, *(text for key, text in self.statements.items() if key != condition)]
+            is_used = any(renamed(text, condition, "") != text for text in others)
+            found[name] = condition if is_used else self.statements.pop(condition)
+        return found
+
+    def _flag(self, condition: Code) -> str:
+        """The column that holds a named condition."""
+        name, taken = condition.text, {column.lower() for column in self.group.source.schema}
+        while name.lower() in taken or self.flags.get(name, condition.text) != condition.text:
+            name += "_"
+        self.flags[name] = condition.text
+        return name
 
     def _in_window(self, window: Window) -> Code:
         assert self.known.event is not None

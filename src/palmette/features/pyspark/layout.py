@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from palmette.features.pyspark.times import containing, widest
+from palmette.features.pyspark.states import pairs
+from palmette.features.pyspark.times import containing, is_dated, widest
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import step_kind
+from palmette.features.spec.fsc_steps import JoinStep, Step, step_kind
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -23,16 +24,13 @@ class Group:
     """The widest window of the features; None for all history."""
     where: str | None
     """The condition that all features share."""
+    is_alone: bool = False
+    """Whether its one feature needs an aggregation of its own."""
 
     @property
     def identity(self) -> tuple[str, ...]:
         """What tells it from the other groups of the view."""
         return tuple(feature.name for feature in self.features)
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether its one feature needs an aggregation of its own."""
-        return len(self.features) == 1 and needs_own_group(self.features[0], self.source)
 
 
 def groups(view: View, source: ViewSource) -> list[Group]:
@@ -44,7 +42,7 @@ def groups(view: View, source: ViewSource) -> list[Group]:
         shared = [
             feature
             for feature in mine
-            if isinstance(feature.computation, Aggregate) and not needs_own_group(feature, source)
+            if isinstance(feature.computation, Aggregate) and not _needs_own_group(view, source, feature)
         ]
         main = _group(view, source, by, shared) if shared else None
         buckets: dict[tuple[Window | None, str | None], list[ViewFeature]] = {}
@@ -57,7 +55,8 @@ def groups(view: View, source: ViewSource) -> list[Group]:
             main = _group(view, source, by, [*shared, *buckets.pop((main.window, main.where))])
         found += [main] if main is not None else []
         found += [_group(view, source, by, bucket) for bucket in buckets.values()]
-        found += [_group(view, source, by, [feature]) for feature in mine if needs_own_group(feature, source)]
+        alone = [feature for feature in mine if _needs_own_group(view, source, feature)]
+        found += [replace(_group(view, source, by, [feature]), is_alone=True) for feature in alone]
     return found
 
 
@@ -81,33 +80,37 @@ def _windows(features: Iterable[ViewFeature]) -> list[Window]:
     return [feature.window for feature in features if feature.window is not None]
 
 
-def needs_own_group(feature: ViewFeature, source: ViewSource) -> bool:
+def _needs_own_group(view: View, source: ViewSource, feature: ViewFeature) -> bool:
     """top_k counts twice, and vectors of unknown length are taken apart by position."""
     aggregate = feature.computation
     if not isinstance(aggregate, Aggregate):
         return False
     vector = aggregate.function.startswith("vector_")
-    return aggregate.function == "top_k" or (vector and vector_length(aggregate, source) is None)
+    return aggregate.function == "top_k" or (vector and vector_length(view, source, aggregate.of or "") is None)
 
 
-def vector_length(aggregate: Aggregate, source: ViewSource) -> int | None:
-    """The registered length, when `of` is a column of the table that no step changes."""
-    column = source.table.column(aggregate.of or "")
-    return None if column is None or column.name in changed_columns(source) else column.length
+def vector_length(view: View, source: ViewSource, name: str) -> int | None:
+    """The registered length of a column that is as a table has it: the source's own, or one that it joins."""
+    steps = (*source.early, *source.late)
+    step = next((step for step in reversed(steps) if name in _set_by(step)), None)
+    column = source.table.column(name) if step is None else None
+    if isinstance(step, JoinStep):
+        column = view.tables[step.join.table].column(pairs(step.join.columns)[name])
+    return None if column is None else column.length
 
 
 def changed_columns(source: ViewSource) -> frozenset[str]:
     """Columns that some step of the source sets."""
-    names: set[str] = set()
-    for step in (*source.early, *source.late):
-        body = getattr(step, step_kind(step) or "")
-        if isinstance(body, dict):
-            names |= set(body)
-        elif hasattr(body, "columns"):
-            names |= set(body.columns)
-        elif hasattr(body, "column"):
-            names.add(body.column)
-    return frozenset(names)
+    return frozenset(name for step in (*source.early, *source.late) for name in _set_by(step))
+
+
+def _set_by(step: Step) -> frozenset[str]:
+    body = getattr(step, step_kind(step) or "")
+    if isinstance(body, dict):
+        return frozenset(body)
+    if hasattr(body, "columns"):
+        return frozenset(body.columns)
+    return frozenset([body.column] if hasattr(body, "column") else [])
 
 
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
@@ -124,6 +127,17 @@ def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = 
 def containing_window(view: View, source: ViewSource) -> Window | None:
     """A window that surely contains those of all features of the source; None for all history."""
     return containing(_windows(feature for feature in view.features if feature.source == source.name), view.zone)
+
+
+def own_columns(view: View) -> dict[str, str]:
+    """Lookup features that are columns of the spine's own row: feature to column."""
+    table = None if view.spine is None or view.cutoff == "spine" else view.tables[view.spine.table]
+    if table is None or is_dated(table):
+        return {}
+    own = {name for name in table.keys if (column := table.column(name)) is not None and not column.nullable}
+    features = lookups(view).get((table.name, tuple((name, name) for name in view.grain)), [])
+    computations = {feature.name: feature.computation for feature in features if own == {*view.grain, *table.keys}}
+    return {name: found.column for name, found in computations.items() if isinstance(found, Lookup)}
 
 
 def lookups(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]]:

@@ -9,9 +9,10 @@ from palmette.errors import DeveloperError
 from palmette.features.pyspark.code import Code, chain, function, literal, method, name_arguments, quoted
 from palmette.features.pyspark.empty import empty_value, never_null, presence_column
 from palmette.features.pyspark.expressions import translate
-from palmette.features.pyspark.layout import Group, groups, keys, longest_window
+from palmette.features.pyspark.layout import Group, groups, keys, longest_window, own_columns
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.sources import Known
+from palmette.features.pyspark.states import selected
 from palmette.features.pyspark.times import in_window, instant, is_dated
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType
@@ -31,6 +32,7 @@ def write_spine(scope: Scope) -> str:
     calls = [] if spine.where is None else [f"where({scope.sql(spine.where, schema).as_column.text})"]
     columns = [_cast(name, schema[name], kind) for name, kind in view.grain.items()]
     columns += [quoted(name) for name in view.kept]
+    columns += selected(own_columns(view))
     if scope.per_row:
         cutoff = instant(spine.cutoff or "", schema, table)
         columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
@@ -61,16 +63,20 @@ def observing(view: View) -> list[ViewSource]:
     return sources
 
 
-def observing_group(view: View) -> Group | None:
-    """The group whose rows are the rows of the output already, so that nothing else need find the keys."""
-    sources = observing(view)
-    if len(sources) > 1:
-        return None
-    grain, longest = tuple(view.grain), longest_window(view, sources[0], tuple(view.grain))
+def observing_groups(view: View) -> list[Group]:
+    """Groups whose rows together have the keys of the output, so that nothing else need find them; else none."""
+    found = [_observing_group(view, source) for source in observing(view)]
+    return [group for group in found if group is not None] if all(found) else []
+
+
+def _observing_group(view: View, source: ViewSource) -> Group | None:
+    """The group that sees every visible row of the source's longest window."""
+    grain = tuple(view.grain)
+    longest = longest_window(view, source, grain)
     return next(
         (
             group
-            for group in groups(view, sources[0])
+            for group in groups(view, source)
             if group.by == grain and not group.is_alone and group.where is None and group.window == longest
         ),
         None,

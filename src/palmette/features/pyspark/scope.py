@@ -92,6 +92,14 @@ class Scope:
         """What, beside the keys, tells groups apart: the cut-off where each row has its own."""
         return (AS_OF,) if self.per_row else ()
 
+    def constant(self, wanted: str, value: str) -> str:
+        """The module constant with this value, of this name or one like it."""
+        name, number = wanted, 2
+        while self.constants.get(name, value) != value:
+            name, number = f"{wanted}_{number}", number + 1
+        self.constants[name] = value
+        return name
+
     def utility(self, need: Need) -> Utility | None:
         return next((utility for utility in self.utilities.chosen if utility.need == need), None)
 

@@ -7,17 +7,17 @@ import re
 from collections.abc import Collection
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
-from palmette.features.pyspark.code import Code, chain, names, quoted, renamed
+from palmette.features.pyspark.code import Code, chain, names, quoted, renamed, with_columns
 from palmette.features.pyspark.groups import Written, write_group
 from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
-from palmette.features.pyspark.layout import groups, lookups
+from palmette.features.pyspark.layout import Group, groups, lookups, own_columns
 from palmette.features.pyspark.lookups import write_lookup
 from palmette.features.pyspark.output import (
     computed_code,
     derive_levels,
     finished,
     observing,
-    observing_group,
+    observing_groups,
     write_observed,
     write_spine,
 )
@@ -129,17 +129,16 @@ class _Build:
         self.known: dict[str, Known] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
         """Variables with the known rows, by source and keys of the features."""
-        self.observed: tuple[str, ...] = ()
-        """Features of the group whose rows are the rows of the output, where one is."""
+        self.base: list[Group] = []
+        """The groups whose rows together are the rows of the output, where there are such."""
 
     def body(self) -> list[str]:
         self._pin_zone()
-        first = self._spine() if self.view.spine is not None else ""
+        start = [self._spine()] if self.view.spine is not None else []
         self.known = {source.name: write_source(self.scope, source) for source in self.view.sources}
         self._known_rows()
-        first = first or self._observed()
-        joins = self._joins()
-        joined = f"{first}.{joins[0]}" if len(joins) == 1 else chain(first, joins)
+        first, *calls = [*(start or self._observed()), *self._joins()]
+        joined = f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
         parsed, name = self._cutoff()
         return [*parsed, *(renamed(line, "as_of", name) for line in (*self.lines, *self._contract(joined)))]
 
@@ -178,17 +177,17 @@ class _Build:
         self.lines.append(f"spine = {call}")
         return "spine"
 
-    def _observed(self) -> str:
-        """The keys that visible rows have: those of the group that sees them all, or of all sources together."""
+    def _observed(self) -> list[str]:
+        """The keys that visible rows have, as an expression and calls; by the groups that see them all, if they do."""
         grain = tuple(self.view.grain)
-        group = observing_group(self.view)
-        if group is not None:
-            self.observed = group.identity
-            written = write_group(self.scope, group, self.known[group.source.name])
-            return f"{self._call(written, [self.rows[group.source.name, grain]])}.dropna(subset={names(grain)})"
+        self.base = observing_groups(self.view)
+        if self.base:
+            first, *others = [self._group(group) for group in self.base]
+            joins = [self._join(*other, how="full") for other in others]
+            return [self._call(*first), *joins, f"dropna(subset={names(grain)})"]
         name = write_observed(self.scope, self.known)
         rows = [self.rows[source.name, grain] for source in observing(self.view)]
-        return f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"
+        return [f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"]
 
     def _known_rows(self) -> None:
         """A variable for the known rows of each source, by source and keys of the features."""
@@ -237,24 +236,29 @@ class _Build:
         return "as_of: datetime" in source.split("\n")[0]
 
     def _joins(self) -> list[str]:
-        joins = []
+        joins, base = [], {group.identity for group in self.base}
         for source in self.view.sources:
-            for group in groups(self.view, source):
-                if group.identity != self.observed:
-                    written = write_group(self.scope, group, self.known[source.name])
-                    joins.append(self._join(written, [self.rows[source.name, group.by]]))
+            others = (group for group in groups(self.view, source) if group.identity not in base)
+            joins += [self._join(*self._group(group)) for group in others]
+        own = own_columns(self.view)
         for (table, on), features in lookups(self.view).items():
+            if features[0].name in own:
+                continue
             written = write_lookup(self.scope, self.view.tables[table], dict(on), features)
             takes_spine = self.scope.per_row and len(written.by) > len(on)
             joins.append(self._join(written, [self._table(table), *(["spine"] if takes_spine else [])]))
         return joins
 
+    def _group(self, group: Group) -> tuple[Written, list[str]]:
+        """The transform of a group, and the rows that it is called with."""
+        return write_group(self.scope, group, self.known[group.source.name]), [self.rows[group.source.name, group.by]]
+
     def _call(self, written: Written, arguments: list[str]) -> str:
         given = [*arguments, *(["as_of"] if written.takes_as_of else [])]
         return f"{written.function}({', '.join(given)})"
 
-    def _join(self, written: Written, arguments: list[str]) -> str:
-        return f'join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how="left")'
+    def _join(self, written: Written, arguments: list[str], how: str = "left") -> str:
+        return f"join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how={quoted(how)})"
 
     def _contract(self, joined: str) -> list[str]:
         """The statements from the joined frame to the returned one."""
@@ -272,10 +276,7 @@ class _Build:
         columns = [self._column(feature) for feature in computed]
         lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
         for level in levels[:-1]:
-            items = [f"{quoted(feature.name)}: {self._derived(feature).text}" for feature in level]
-            call = f"withColumns({{{', '.join(items)}}})"
-            if len(level) == 1:
-                call = f"withColumn({items[0].replace(': ', ', ', 1)})"
+            (call,) = with_columns({feature.name: self._derived(feature).text for feature in level})
             lines.append(f"features = features.{call}")
         last = {feature.name for feature in levels[-1]}
         columns = [
@@ -298,7 +299,7 @@ class _Build:
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
     def _computed(self, feature: ViewFeature) -> Code:
-        joined = feature.name not in self.observed
+        joined = len(self.base) != 1 or feature.name not in self.base[0].identity
         return finished(feature, computed_code(self.view, feature), joined=joined)
 
     def _column(self, feature: ViewFeature) -> str:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palmette.features.pyspark.code import SUM, Code, call, column, literal, method, name_arguments, quoted
+from palmette.features.pyspark.code import (
+    SUM,
+    Code,
+    call,
+    column,
+    literal,
+    method,
+    name_arguments,
+    quoted,
+    with_columns,
+)
 from palmette.features.pyspark.scope import Scope, identifier
 from palmette.features.pyspark.states import join_calls
 from palmette.features.pyspark.times import event_column, instant
@@ -51,11 +61,7 @@ class Pipeline:
         return self.scope.sql(text, self.schema)
 
     def set_columns(self, columns: Mapping[str, str]) -> None:
-        if len(columns) == 1:
-            ((name, text),) = columns.items()
-            self.calls.append(f"withColumn({quoted(name)}, {text})")
-        else:
-            self.calls.append("withColumns({" + ", ".join(f"{quoted(n)}: {t}" for n, t in columns.items()) + "})")
+        self.calls += with_columns(columns)
         self.schema.update({name: self.source.schema.get(name, SparkType("string")) for name in columns})
 
     def event(self) -> Code:
