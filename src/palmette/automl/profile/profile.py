@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.data.artefacts import Aim, Kind
-from palmette.automl.data.cut import Split, row_hashes
+from palmette.automl.data.cut import Split
 from palmette.automl.data.kinds import kind_of
 from palmette.automl.profile.artefacts import ColumnProfile, Profile
 from palmette.automl.profile.figures import column_figures, figure, target_figures
@@ -34,8 +34,7 @@ def profile(table: pd.DataFrame, aim: Aim, split: Split, kinds: Mapping[str, Kin
     if target:
         columns = _ranked(columns, ground)
     predicted = target_figures(target, train[target], task) if target else None
-    hashes = row_hashes(train[ground.told]) if ground.told else np.arange(len(train))
-    duplicates = len(train) - len(np.unique(hashes))
+    duplicates = len(train) - len(np.unique(ground.hashes[split.train]))
     return Profile(
         aim=aim,
         rows=len(table),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.data.artefacts import Kind
-from palmette.automl.data.cut import Split
+from palmette.automl.data.cut import Hashes, Split, row_hashes
 from palmette.automl.profile.association import COARSE, FINE, as_numbers, in_bins, ranks, skill, strength, target_codes
 
 SAMPLE = 20_000
@@ -39,6 +39,11 @@ class Ground:
         return [name for name in self.features if self.kinds[name] not in ("identifier", "constant")]
 
     @cached_property
+    def hashes(self) -> Hashes:
+        """Of each row of the table: equal where all features that say something are."""
+        return row_hashes(self.table[self.told]) if self.told else np.arange(len(self.table), dtype=np.uint64)
+
+    @cached_property
     def rows(self) -> pd.DataFrame:
         """A sample of the training rows, in the order of the file."""
         train = self.split.train
@@ -54,6 +59,11 @@ class Ground:
     def codes(self) -> Any:
         """The target of `rows` as classes, or as ranges."""
         return target_codes(self.rows[self.target], self.task)
+
+    @cached_property
+    def different(self) -> int:
+        """How many classes, or ranges, `codes` has."""
+        return len(np.unique(self.codes))
 
     @cached_property
     def aim(self) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from palmette.automl.data.cut import row_hashes
 from palmette.automl.data.entities import ALIKE, alike, named
 from palmette.automl.profile.artefacts import Leak
 from palmette.automl.profile.leaks.ground import Ground
@@ -20,8 +19,7 @@ def equal_rows(ground: Ground) -> Iterator[Leak]:
     """Rows of the hold-out whose features are all those of a training row."""
     if not ground.told or not len(ground.split.holdout):
         return
-    hashes = row_hashes(ground.table[ground.told])
-    common = np.isin(hashes[ground.split.holdout], hashes[ground.split.train])
+    common = np.isin(ground.hashes[ground.split.holdout], ground.hashes[ground.split.train])
     share = float(common.mean())
     if share > 0:
         given = ground.split.told.strategy in ("given", "time")

@@ -50,7 +50,7 @@ def target_copy(ground: Ground) -> Iterator[Leak]:
 def _renamed(ground: Ground, name: str) -> str:
     """Whether values and classes stand one for one."""
     column = ground.rows[name]
-    if column.isna().mean() > 1 - COPIED or column.nunique() != len(np.unique(ground.codes)):
+    if column.isna().mean() > 1 - COPIED or column.nunique() != ground.different:
         return ""
     values = pd.factorize(column)[0]
     both = np.zeros((values.max() + 1, ground.codes.max() + 1))
