@@ -182,6 +182,13 @@ def test_a_bad_request_gets_422_with_the_field(service: httpx.Client, row: dict[
     assert [one["loc"][-1] for one in answer.json()["detail"]] == [field]
 
 
+def test_what_the_contract_refuses_is_told_as_other_bad_requests_are(service: httpx.Client) -> None:
+    answer = service.post("/predict", json=ROW | {"joined": "9999-01-01"})
+    assert answer.status_code == 422
+    (one,) = answer.json()["detail"]
+    assert one.keys() == {"type", "loc", "msg"} and "joined" in one["msg"]
+
+
 def test_the_api_describes_its_rows(service: httpx.Client) -> None:
     schemas = service.get("/openapi.json").json()["components"]["schemas"]
     assert list(schemas["Row"]["properties"]) == list(ROW)
