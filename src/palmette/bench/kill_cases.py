@@ -26,6 +26,8 @@ class Case(Protocol):
     """A kind of run, and what it does outside of its folder."""
 
     name: str
+    timed: tuple[str, ...]
+    """Artefacts that say how far training came in its time, which no two runs have alike."""
 
     def job(self, place: Path) -> Job:
         """A run whose world is in the folder `place`."""
@@ -38,6 +40,7 @@ class Toys:
     """Three paid calls, a fault that is mended, a delivery."""
 
     name = "toys"
+    timed = ()
 
     def __init__(self, pause: float) -> None:
         self.pause = pause
@@ -55,6 +58,7 @@ class Models:
     """A model for a small table, trained for some seconds."""
 
     name = "automl"
+    timed = ("assembly", "comparison", "assessment", "delivery")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -82,6 +86,7 @@ class Features:
     """A feature view: its branch is pushed, and its pull request opened on a forge that counts."""
 
     name = "features"
+    timed = ()
 
     def __init__(self, run_file: Path, forge: Forge) -> None:
         self.run_file, self.forge = run_file, forge
