@@ -220,6 +220,7 @@ def _feature(feature: ViewFeature, view: View) -> str:
 
 
 _FUNCTIONS: dict[AggregateFunction, str] = {
+    "avg": "`avg` of a decimal is a decimal with four more places, rounded half up, before it is cast.",
     "stddev": "`stddev`, the sample deviation, is null below two values.",
     "share": "`share` ignores rows whose condition is null.",
     "percentile": "`percentile` interpolates linearly; an approximate one is one of the values.",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import assert_never
 
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import (
+    Categorise,
     CategoriseStep,
     ComputeStep,
     ConvertStep,
+    Extract,
     ExtractStep,
     FilterStep,
     GapStep,
+    Join,
     JoinStep,
     PreviousStep,
     ReplaceStep,
@@ -91,20 +95,50 @@ def _step(step: Step) -> str:
         case ConvertStep():
             return f"{step.convert.column} as {step.convert.to}"
         case CategoriseStep():
-            return f"{step.categorise.column} = categories of {step.categorise.of or 'conditions'}"
+            return f"{step.categorise.column} = {_categories(step.categorise)}"
         case ExtractStep():
-            return f"{step.extract.column} = part of {step.extract.of}"
+            return f"{step.extract.column} = {_extracted(step.extract)}"
         case JoinStep():
-            columns = ", ".join(step.join.columns)
-            return f"{columns} from {step.join.table} ({step.join.cardinality.replace('_', ' ')})"
-        case PreviousStep():
-            return f"{step.previous.column} = {step.previous.of} of the event before"
-        case GapStep():
-            return f"{step.gap.column} = {step.gap.unit} since the event before"
-        case SessionStep():
-            return f"{step.session.column} = session, a new one after {step.session.timeout} of silence"
+            return _joined(step.join)
+        case PreviousStep(previous=one):
+            which = "the event before" if one.offset == 1 else f"{one.offset} events before"
+            return f"{one.column} = {one.of} of {which} of the same {', '.join(one.by)}"
+        case GapStep(gap=one):
+            return f"{one.column} = {one.unit} since the event before of the same {', '.join(one.by)}"
+        case SessionStep(session=one):
+            new = f"a new one after {one.timeout} of silence or more"
+            return f"{one.column} = number of the session of {', '.join(one.by)}, {new}"
         case _:
             assert_never(step)
+
+
+def _categories(step: Categorise) -> str:
+    if step.of is not None:
+        edges = [f"{bound:g}" for bound in step.buckets]
+        spans = [f"below {edges[0]}", *(f"from {low} to below {high}" for low, high in pairwise(edges))]
+        labels = zip(step.labels, [*spans, f"from {edges[-1]}"], strict=True)
+        return ", ".join(f"{label!r} where {step.of} is {span}" for label, span in labels)
+    cases = [f"{case.then!r} where {case.when}" for case in step.cases]
+    return f"{', else '.join(cases)}, else {'null' if step.otherwise is None else repr(step.otherwise)}"
+
+
+def _extracted(step: Extract) -> str:
+    if step.split is not None:
+        part = f"part {step.split.part}" if step.split.part > 0 else f"part {-step.split.part} from the end"
+        return f"{part} of {step.of} split at {step.split.by!r}, null where there is none"
+    if step.regex is not None:
+        return f"group {step.regex.group} of {step.regex.pattern!r} in {step.of}, null where it does not match"
+    return f"{step.date_part or step.json_field} of {'' if step.date_part else 'the JSON in '}{step.of}"
+
+
+def _joined(step: Join) -> str:
+    pairs = dict(step.on) if isinstance(step.on, dict) else {key: key for key in step.on}
+    taken = dict(step.columns) if isinstance(step.columns, dict) else {name: name for name in step.columns}
+    columns = ", ".join(new if new == there else f"{there} as {new}" for new, there in taken.items())
+    keys = ", ".join(here if here == there else f"{here} = {there}" for here, there in pairs.items())
+    more = ", as at the cut-off" if step.at == "cutoff" else ""
+    more += ", rows without a match dropped" if step.unmatched == "drop" else ""
+    return f"{columns} from {step.table} by {keys} ({step.cardinality.replace('_', ' ')}{more})"
 
 
 def _length(window: Window) -> str:

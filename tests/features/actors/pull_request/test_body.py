@@ -309,7 +309,9 @@ def test_the_steps_of_a_source() -> None:
                 {"replace": {"column": "c", "values": {"x": None, "y": 1}}},
                 {"convert": {"column": "c", "to": "int"}},
                 {"extract": {"column": "h", "of": "at", "date_part": "hour"}},
-                {"categorise": {"column": "k", "of": "a", "buckets": [1], "labels": ["low", "high"]}},
+                {"extract": {"column": "i", "of": "path", "split": {"by": "/", "part": -1}}},
+                {"categorise": {"column": "k", "of": "a", "buckets": [1, 5], "labels": ["low", "mid", "high"]}},
+                {"categorise": {"column": "l", "cases": [{"when": "a < 0", "then": "out"}], "otherwise": "in"}},
                 {"join": {"table": "t", "on": ["id"], "cardinality": "many_to_one", "columns": {"n": "m"}}},
                 {"previous": {"column": "p", "of": "a", "by": ["u"]}},
                 {"gap": {"column": "g", "by": ["u"]}},
@@ -317,17 +319,19 @@ def test_the_steps_of_a_source() -> None:
             ],
         }
     )
-    assert steps_of(ViewSource("s", ORDERS, source.steps[:7], source.steps[7:], {}, {}, ("u",))) == [
+    assert steps_of(ViewSource("s", ORDERS, source.steps[:9], source.steps[9:], {}, {}, ("u",))) == [
         "only where a > 0",
         "b = a + 1",
         "in c, 'x' by null, 'y' by 1",
         "c as int",
-        "h = part of at",
-        "k = categories of a",
-        "n from t (many to one)",
-        "p = a of the event before",
-        "g = days since the event before",
-        "v = session, a new one after 30m of silence",
+        "h = hour of at",
+        "i = part 1 from the end of path split at '/', null where there is none",
+        "k = 'low' where a is below 1, 'mid' where a is from 1 to below 5, 'high' where a is from 5",
+        "l = 'out' where a < 0, else 'in'",
+        "m as n from t by id (many to one)",
+        "p = a of the event before of the same u",
+        "g = days since the event before of the same u",
+        "v = number of the session of u, a new one after 30m of silence or more",
     ]
 
 
