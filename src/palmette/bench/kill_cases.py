@@ -40,7 +40,7 @@ class Toys:
     """Three paid calls, a fault that is mended, a delivery."""
 
     name = "toys"
-    timed = ()
+    timed: tuple[str, ...] = ()
 
     def __init__(self, pause: float) -> None:
         self.pause = pause
@@ -58,7 +58,7 @@ class Models:
     """A model for a small table, trained for some seconds."""
 
     name = "automl"
-    timed = ("assembly", "comparison", "assessment", "delivery")
+    timed: tuple[str, ...] = ("assembly", "comparison", "assessment", "delivery")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -86,7 +86,7 @@ class Features:
     """A feature view: its branch is pushed, and its pull request opened on a forge that counts."""
 
     name = "features"
-    timed = ()
+    timed: tuple[str, ...] = ()
 
     def __init__(self, run_file: Path, forge: Forge) -> None:
         self.run_file, self.forge = run_file, forge

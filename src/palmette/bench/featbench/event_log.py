@@ -114,7 +114,7 @@ class _Reader:
         moment = next((moment for moment in found if moment), None)
         if moment is None:  # new plans carry no time
             return event.get("executionId") in self._plans
-        return self._span.begun * 1000 <= moment <= self._span.ended * 1000
+        return bool(self._span.begun * 1000 <= moment <= self._span.ended * 1000)
 
     def take(self, event: Mapping[str, Any]) -> None:
         match str(event["Event"]).rpartition(".")[2]:
