@@ -33,7 +33,7 @@ OWNED = {
     "contract-unfulfilled": "preprocessing_coder", "contract-misused": "modeling_coder",
     "syntax": "preprocessing_coder", "model-missing": "assembler", "member-missing": "assembler",
     "plan-rejected": "plan_writer", "constraint-missed": "plan_writer", "plan-empty": "plan_writer",
-    "no-candidate": "modeling_coder",
+    "no-candidate": "modeling_coder", "target-missing": "requirement_parser",
 }  # fmt: skip
 """Who answers for what another has found; for all other codes, that is whoever found it."""
 AT_WORK = {

@@ -97,16 +97,6 @@ def test_a_blueprint_that_somebody_changed_is_refused(change: Mapping[str, Any],
     assert codes(actor.check(asked, wrong, small.context())) == [code]
 
 
-@pytest.mark.parametrize(("budget", "due"), [(120.0, 9.0), (5.0, 5.0)])
-def test_training_takes_no_longer_than_the_request_allows(budget: float, due: float, small: SmallModel) -> None:
-    asked, limit = small.input(GuidelineWriter), {"quantity": "training time", "comparison": "<=", "words": "9 s"}
-    told = asked.requirements.model_dump() | {"problem": {"task": "regression", "constraints": [limit | {"value": 9}]}}
-    wanted = asked.model_copy(update={"requirements": Requirements.model_validate(told)})
-    made = small.make(GuidelineWriter).run(wanted, small.context()).output
-    known = {name: getattr(small.input(Assembler), name) for name in ("dataset", "profile", "preprocessing", "models")}
-    assert AssemblerInput(blueprint=made.root, settings=Settings(seconds=budget), **known).seconds == due
-
-
 # preparation
 
 
@@ -262,6 +252,16 @@ def test_preparation_that_fails_later_is_told_apart(guided: SmallModel, tracks: 
     assert second[1] and set(codes(second[1])) == {"reaches-outside"}
     assert (attempt.reason, attempt.violations[0].subject) == ("It is the table.", "preprocess.py")
     assert len(guided.sandbox.started) == before and "preprocess.py" in provider.prompts[1].messages[1].text
+
+
+@pytest.mark.parametrize(("budget", "due"), [(120.0, 9.0), (5.0, 5.0)])
+def test_training_takes_no_longer_than_the_request_allows(budget: float, due: float, guided: SmallModel) -> None:
+    asked, limit = guided.input(GuidelineWriter), {"quantity": "training time", "comparison": "<=", "words": "9 s"}
+    told = asked.requirements.model_dump() | {"problem": {"task": "regression", "constraints": [limit | {"value": 9}]}}
+    wanted = asked.model_copy(update={"requirements": Requirements.model_validate(told)})
+    made = guided.make(GuidelineWriter).run(wanted, guided.context()).output
+    known = {name: getattr(guided.input(Assembler), name) for name in ("dataset", "profile", "preprocessing", "models")}
+    assert AssemblerInput(blueprint=made.root, settings=Settings(seconds=budget), **known).seconds == due
 
 
 def test_whom_an_actor_asks_may_have_a_model_of_its_own() -> None:
