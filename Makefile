@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test lint audit bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-kills bench-load bench-planners bench-speed doctor clean
+.PHONY: help demo demo-model test lint audit bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-fuzz bench-hostile bench-kills bench-load bench-planners bench-speed doctor clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml constraints.txt scripts/setup.sh
