@@ -59,7 +59,7 @@ def read(text: str) -> object:
     st.sampled_from((csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC)),
     st.lists(st.tuples(st.integers(0, 200), st.sampled_from(MARKS)), max_size=2),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_text_is_the_same_table_whether_or_not_it_is_split_at_once(
     rows: list[list[str]], delimiter: str, end: str, quoting: Any, damage: list[tuple[int, str]]
 ) -> None:
