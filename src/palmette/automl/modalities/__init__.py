@@ -6,10 +6,21 @@ from pydantic import ConfigDict, Field, RootModel
 
 from palmette.automl.modalities import clustering, tabular
 from palmette.automl.modalities.clustering.modality import Clustering
+from palmette.automl.modalities.facts import AlgorithmFacts
 from palmette.automl.modalities.modality import Modality, Outline
 from palmette.automl.modalities.tabular.modality import Tabular
 
-__all__ = ["AnyBlueprint", "Blueprint", "Modality", "Outline", "draft", "modality_for", "modality_of"]
+__all__ = [
+    "MODALITIES",
+    "AlgorithmFacts",
+    "AnyBlueprint",
+    "Blueprint",
+    "Modality",
+    "Outline",
+    "draft",
+    "modality_for",
+    "modality_of",
+]
 
 Blueprint = Annotated[tabular.Blueprint | clustering.Blueprint, Field(discriminator="modality")]
 

@@ -15,6 +15,7 @@ from palmette.automl.data import Dataset
 from palmette.automl.goal import Goal, goal_of
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions
+from palmette.automl.modalities.facts import AlgorithmFacts
 from palmette.automl.modalities.words import Words
 from palmette.automl.profile import Profile
 from palmette.automl.requirements import Requirements
@@ -67,6 +68,8 @@ class Modality(Protocol):
     """Fields of the blueprint that nobody who writes one may choose."""
     ALGORITHMS: ClassVar[tuple[str, ...]]
     """Those that the rules can write; any other is a coder's own."""
+    FACTS: ClassVar[Mapping[str, AlgorithmFacts]]
+    """By algorithm that its tracks may have."""
     PREPARATION: ClassVar[Words]
     """For whoever writes `preprocess.py`."""
     MODELS: ClassVar[Words]

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from palmette.automl.artefacts import Track
-from palmette.automl.modalities import modality_for
-from palmette.automl.modalities.tabular import TRACKS
-from palmette.automl.modalities.tabular.algorithms import BOOSTING
-from palmette.automl.modalities.tabular.starts import NEIGHBOURS
+from palmette.automl.modalities import MODALITIES, AlgorithmFacts, modality_for
 from palmette.automl.profile import Profile
 
-TREES = frozenset({*BOOSTING, "extra_trees", "random_forest"})
-READABLE = frozenset({"linear", "kmeans"})
+KNOWN: Mapping[str, AlgorithmFacts] = MappingProxyType(
+    {name: facts for modality in MODALITIES.values() for name, facts in modality.FACTS.items()}
+)
+"""Of every modality, by name."""
+READABLE = frozenset(name for name, facts in KNOWN.items() if facts.readable)
 """Those whose model a person can read."""
-OF_PAIRS = frozenset({"knn", "agglomerative", "spectral"})
-"""Those that take the distances of all pairs of rows."""
-MEANT: Mapping[str, frozenset[str]] = {
-    "gradient_boosting": frozenset(BOOSTING),
-    "tree_ensemble": TREES,
-    "neural_network": frozenset({"mlp", "resnet", "tabm"}),
-}
-"""What a request may name that is more than one algorithm."""
 
 
 def track_of(algorithm: str) -> Track:
-    """The track that an algorithm belongs to; traditional where it is none of tables."""
-    return next((track for track, family in TRACKS.items() if algorithm in family.algorithms), "traditional")
+    """The track that an algorithm belongs to; traditional where no modality has it."""
+    return KNOWN.get(algorithm, AlgorithmFacts()).track
 
 
 def available(profile: Profile, tracks: Sequence[Track]) -> tuple[str, ...]:
     """The algorithms that these tracks have here for a task and so many rows, in the order of preference."""
-    found = modality_for(profile.aim.task).available(tracks)
-    many = profile.holdout.training_rows > NEIGHBOURS
-    return tuple(name for name in found if not (many and name in OF_PAIRS))
+    found, rows = modality_for(profile.aim.task).available(tracks), profile.holdout.training_rows
+    return tuple(name for name in found if rows <= KNOWN[name].most_rows)
 
 
 def meant(name: str) -> frozenset[str]:
-    """The algorithms that a name in a request stands for: itself, or a family."""
-    return MEANT.get(name, frozenset({name}))
+    """The algorithms that a name in a request stands for: a family, or itself."""
+    return frozenset(one for one, facts in KNOWN.items() if name in facts.families) or frozenset({name})
+
+
+TREES = meant("tree_ensemble")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from palmette.automl.modalities.facts import MOST_PAIRED, AlgorithmFacts
 from palmette.automl.modalities.tabular.blueprint import TableBlueprint
 
 Algorithm = Literal["kmeans", "gmm", "agglomerative", "spectral", "hdbscan"]
@@ -14,6 +16,11 @@ AGREEMENTS: tuple[Agreement, ...] = get_args(Agreement)
 """Ways to compare clusters with labels; the first is the usual one."""
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 """In the order of preference."""
+PAIRED = frozenset({"agglomerative", "spectral"})
+FACTS = {
+    name: AlgorithmFacts(readable=name == "kmeans", most_rows=MOST_PAIRED if name in PAIRED else math.inf)
+    for name in ALGORITHMS
+}
 MOST_CLUSTERS = 10
 """That are tried where nobody says how many there are."""
 

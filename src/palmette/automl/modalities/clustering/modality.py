@@ -15,7 +15,7 @@ from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities.clustering import writer
-from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, ALGORITHMS, Blueprint
+from palmette.automl.modalities.clustering.blueprint import AGREEMENTS, ALGORITHMS, FACTS, Blueprint
 from palmette.automl.modalities.clustering.draft import drafted
 from palmette.automl.modalities.clustering.judge import ClusterJudge, degenerate
 from palmette.automl.modalities.clustering.matrix import Matrix
@@ -57,6 +57,7 @@ class Clustering:
         "By internal criteria, and by whether halves of the rows are grouped alike: there are no labels."
     )
     ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
+    FACTS: ClassVar = FACTS
     PREPARATION: ClassVar = Tabular.PREPARATION
     MODELS: ClassVar = words(__file__, "models")
     PROBE: ClassVar = """\

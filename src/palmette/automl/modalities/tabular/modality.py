@@ -20,7 +20,7 @@ from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm,
 from palmette.automl.modalities.tabular.blueprint import Blueprint, Folds
 from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import KINDS, Goal, class_names, draft, folds_for
-from palmette.automl.modalities.tabular.tracks import TRACKS, available
+from palmette.automl.modalities.tabular.tracks import FACTS, TRACKS, available
 from palmette.automl.modalities.words import words
 from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
@@ -50,6 +50,7 @@ class Tabular:
     PARTS: ClassVar[tuple[float, ...]] = (0.2, 0.5)
     COMPARED: ClassVar[str] = ""
     ALGORITHMS: ClassVar[tuple[str, ...]] = ALGORITHMS
+    FACTS: ClassVar = FACTS
     PREPARATION: ClassVar = words(__file__, "preparation")
     MODELS: ClassVar = words(__file__, "models")
     PROBE: ClassVar = """\

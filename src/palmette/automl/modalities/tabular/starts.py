@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from palmette.automl.modalities.facts import MOST_PAIRED
 from palmette.automl.modalities.tabular.algorithms import Algorithm
 from palmette.automl.modalities.tabular.blueprint import Blueprint
 
@@ -18,8 +19,6 @@ FOREST_LEAVES = 5_000
 """Leaves of a tree of a forest at most: more make files of gigabytes, and little else."""
 CONTEXT = 10_000
 """Rows above which a network that reads all of them for each prediction was not made."""
-NEIGHBOURS = 20_000
-"""Rows above which distances to all of them take too long."""
 
 Settings = dict[str, float | int | str | bool]
 
@@ -79,7 +78,7 @@ def starts(blueprint: Blueprint, wanted: Collection[Algorithm]) -> list[Start]:
         Start("lightgbm-deep", "lightgbm", deep, "large trees in small steps, where columns act together"),
         *ANYWHERE,
     ]
-    slow = {"knn": blueprint.rows > NEIGHBOURS, "linear-curves": work > CURVES, "tabpfn": blueprint.rows > CONTEXT}
+    slow = {"knn": blueprint.rows > MOST_PAIRED, "linear-curves": work > CURVES, "tabpfn": blueprint.rows > CONTEXT}
     return [one for one in found if one.algorithm in wanted and not slow.get(one.name)]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from palmette.automl.modalities.facts import MOST_PAIRED, AlgorithmFacts
 from palmette.automl.modalities.tabular.algorithms import (
     ALGORITHMS,
     BOOSTING,
@@ -47,6 +49,25 @@ TRACKS: Mapping[Track, Family] = {
     "pretrained": Family(TABPFN, {"models/pretrained.py": TABPFN}),
     "autogluon": Family(AUTOGLUON, {"models/autogluon.py": AUTOGLUON}),
 }
+FAMILIES: Mapping[str, Collection[Algorithm]] = {
+    "gradient_boosting": BOOSTING,
+    "tree_ensemble": {*BOOSTING, "extra_trees", "random_forest"},
+    "neural_network": {*NETWORKS, "mlp"},
+}
+"""What a request may name that is more than one algorithm."""
+
+
+def facts_of(algorithm: Algorithm, track: Track) -> AlgorithmFacts:
+    """What planning knows of an algorithm of a track."""
+    return AlgorithmFacts(
+        track,
+        frozenset(name for name, members in FAMILIES.items() if algorithm in members),
+        readable=algorithm == "linear",
+        most_rows=MOST_PAIRED if algorithm == "knn" else math.inf,
+    )
+
+
+FACTS = {name: facts_of(name, track) for track, family in TRACKS.items() for name in family.algorithms}
 
 
 def wanted_in(track: Track, wanted: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
