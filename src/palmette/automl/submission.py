@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from palmette.automl.data.kinds import YES_AND_NO
 from palmette.automl.data.load import Loaded
 from palmette.automl.measure import Predictions
-from palmette.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,25 +23,23 @@ def answered(loaded: Loaded, said: Predictions, target: str, positive: str | Non
     """The name of the file, and its rows.
 
     A submission has the rows and columns of the sample, in their order. A column for each class takes its probability;
-    a single column takes labels, or the probability of the positive class where the sample has numbers between.
-
-    Raises:
-        UserError: a row of the sample is none of the rows to predict.
+    a single column takes labels, in the words of the sample where those are another yes and no, or the probability of
+    the positive class where the sample has numbers between.
     """
     import pandas as pd
 
-    rows, sample = loaded.predict, loaded.submission
+    rows, sample, places = loaded.predict, loaded.submission, loaded.asked
     assert rows is not None and len(rows) == len(said)
-    if sample is None:
+    if sample is None or places is None:
         own = rows.drop(columns=target, errors="ignore")
         return PREDICTIONS, own.assign(prediction=said.values)
-    key = loaded.dataset.key
-    places = _places(sample[key], rows[key], key) if key else np.arange(len(sample))
+    column = loaded.dataset.column(loaded.dataset.key)
+    key = column.source if column else loaded.dataset.key
     asked = [name for name in sample if name != key]
     answers = {
         name: _of_class(str(name), said) if len(asked) > 1 else _single(sample[name], said, positive) for name in asked
     }
-    made = {name: sample[name] if name == key else pd.Series(answers[name])[places].to_numpy() for name in sample}
+    made = {name: np.asarray(answers[name])[places] if name in asked else sample[name] for name in sample}
     return SUBMISSION, pd.DataFrame(made).rename(columns=str)
 
 
@@ -56,18 +55,6 @@ def formulas(frame: pd.DataFrame) -> int:
     return int(pd.to_numeric(pd.Series(doubtful, dtype=object), errors="coerce").isna().sum())
 
 
-def _places(wanted: pd.Series, had: pd.Series, key: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Which row each line of the sample is about."""
-    import pandas as pd
-
-    places = pd.Index(_text(had)).get_indexer(pd.Index(_text(wanted)))
-    if (places < 0).any():
-        lost = wanted.iloc[int(np.flatnonzero(places < 0)[0])]
-        message = f"The sample submission asks for {key} {str(lost)[:60]!r}, which is no row of the test file."
-        raise UserError(message, "Give the sample that belongs to the test file.", code="submission-differs")
-    return np.asarray(places)
-
-
 def _of_class(name: str, said: Predictions) -> object:
     """The probability of the class that a column is named after, the longest of several; labels where it is of none."""
     found = [one for one in said.classes if name == one or name.endswith(f"_{one}")]
@@ -78,9 +65,25 @@ def _of_class(name: str, said: Predictions) -> object:
 
 def _single(sample: pd.Series, said: Predictions, positive: str | None) -> object:
     """Labels, or the probability of the positive class where the sample has numbers between."""
-    if said.probabilities is None or positive is None or not _fractions(sample):
+    if said.probabilities is None or positive is None:
         return said.values
-    return said.probabilities[:, said.classes.index(positive)]
+    if _fractions(sample):
+        return said.probabilities[:, said.classes.index(positive)]
+    words = _words(sample, said.classes)
+    return said.values if words is None else np.where(said.values == positive, *words)
+
+
+def _words(sample: pd.Series, classes: Sequence[str]) -> tuple[str, str] | None:
+    """For yes and no, the words that the sample has for them; None where it has the classes, or words for neither."""
+    shown = {str(one).strip() for one in sample.dropna()}
+    if shown <= set(classes):
+        return None
+    pairs = [pair for pair in YES_AND_NO if {one.casefold() for one in shown} <= set(pair)]
+    if not pairs or not shown:
+        return None
+    first = next(iter(shown))
+    written = str.title if first.istitle() else str.upper if first.isupper() else str.lower
+    return written(pairs[0][0]), written(pairs[0][1])
 
 
 def _fractions(sample: pd.Series) -> bool:
@@ -89,7 +92,3 @@ def _fractions(sample: pd.Series) -> bool:
 
     numbers = pd.to_numeric(sample, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
-
-
-def _text(values: pd.Series) -> pd.Series:
-    return values.astype(str).str.strip().str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)

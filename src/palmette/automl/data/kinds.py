@@ -82,6 +82,11 @@ def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:
     return "categorical"
 
 
-TRUE = frozenset({"true", "t", "yes", "y", "on", "1", "ja", "oui", "si", "sí", "wahr", "vrai"})
-FALSE = frozenset({"false", "f", "no", "n", "off", "0", "nein", "non", "falsch", "faux"})
+YES_AND_NO = (
+    ("1", "0"), ("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"), ("on", "off"), ("ja", "nein"),
+    ("oui", "non"), ("si", "no"), ("sí", "no"), ("wahr", "falsch"), ("vrai", "faux"),
+)  # fmt: skip
+"""Each in one language or manner."""
+TRUE = frozenset(yes for yes, _ in YES_AND_NO)
+FALSE = frozenset(no for _, no in YES_AND_NO)
 BOOLEAN = TRUE | FALSE

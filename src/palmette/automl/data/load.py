@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from palmette.automl.data import hubs
 from palmette.automl.data.artefacts import Column, DataFile, Dataset, Repair, Role, TableError, Threshold
+from palmette.automl.data.asked import Places, places_of
 from palmette.automl.data.formats import Raw, read_tables
 from palmette.automl.data.kinds import kind_of
 from palmette.automl.data.names import good_names
@@ -44,6 +45,8 @@ class Loaded:
     """Rows of test files without the target, in the order of the file."""
     submission: pd.DataFrame | None = None
     """The sample submission, as text."""
+    asked: Places | None = None
+    """(n,): the row of `predict` that each line of the sample asks for."""
 
     @property
     def given_test(self) -> tuple[int, int]:
@@ -177,7 +180,8 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     columns = [_column(name, source, made[name], made[name].series.iloc[:rows]) for name, source in typed_as]
     repairs += [*chain.from_iterable(one.repairs for one in made.values()), *_empty_columns(columns)]
     renaming = dict(zip(sources, names, strict=True))
-    asked = {n: one.series.iloc[rows:].reset_index(drop=True) for n, one in made.items() if n not in lacking}
+    known = {n: one.series.iloc[rows:].reset_index(drop=True) for n, one in made.items() if n not in lacking}
+    sample = roles.submission
     dataset = Dataset(
         places=(),
         files=_files(roles),
@@ -192,8 +196,9 @@ def _assembled(roles: Roles, notes: list[Repair], hub_targets: tuple[str, ...]) 
     return Loaded(
         dataset,
         pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()}, columns=names),
-        pd.DataFrame(asked) if len(predict) else None,
-        as_objects(roles.submission.frame.set_axis(list(roles.submission.names), axis=1)) if roles.submission else None,
+        pd.DataFrame(known) if len(predict) else None,
+        as_objects(sample.frame.set_axis(list(sample.names), axis=1)) if sample else None,
+        places_of(sample, roles.predict, roles.key) if sample and roles.key and len(predict) else None,
     )
 
 

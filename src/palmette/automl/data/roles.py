@@ -99,7 +99,9 @@ def _asked(submission: Raw, lacking: Sequence[Raw], columns: set[str]) -> tuple[
     """The targets that a sample submission asks for, and the column that says of which row."""
     missed = columns - {name for one in lacking for name in names_of(one)} if lacking else columns
     targets = tuple(name for name in names_of(submission) if name in missed)
-    return targets, next((name for name in names_of(submission) if name not in targets), "")
+    others = zip(submission.names, names_of(submission), strict=True)
+    keys = [name for name, called in others if called not in targets and all(name in one.names for one in lacking)]
+    return targets, next(iter(keys), "")
 
 
 def _train(tables: Sequence[Raw]) -> Raw:
@@ -112,23 +114,32 @@ def _train(tables: Sequence[Raw]) -> Raw:
 
 
 def _submission(tables: Sequence[Raw]) -> Raw | None:
-    """A narrow table with a row for each row of another one, and a column that the other lacks."""
+    """A narrow table with a row for each row of another one, and a column that the other lacks.
+
+    One that says so by its name, and has a key of another table and a column of a third, is meant as one whatever its
+    rows are.
+    """
+    most = max(len(one.names) for one in tables)
     for table in sorted(tables, key=lambda one: not ANSWER_NAMED.search(one.name)):
         if len(table.names) > MOST_ANSWER_COLUMNS or len(table.names) < 2:
             continue
         for other in tables:
             shared = [name for name in table.names if name in other.names]
-            if other is table or len(other.frame) != len(table.frame) or not shared:
+            if other is table or not shared or len(shared) == len(table.names):
                 continue
             said = ANSWER_NAMED.search(table.name) is not None
-            narrow = (said or len(table.names) < len(other.names)) and len(shared) < len(table.names)
             wider = any(set(table.names) - set(shared) <= set(one.names) for one in tables if one not in (table, other))
+            if said and wider and len(table.names) < most:
+                return table
+            narrow = said or len(table.names) < len(other.names)
             if narrow and (wider or said) and _equal(table, other, shared[0]):
                 return table
     return None
 
 
 def _equal(one: Raw, other: Raw, name: str) -> bool:
+    if len(one.frame) != len(other.frame):
+        return False
     left, right = (_column(table, name).astype(str).str.strip() for table in (one, other))
     return bool((left.to_numpy() == right.to_numpy()).all()) or set(left) == set(right)
 
