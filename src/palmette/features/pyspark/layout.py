@@ -92,7 +92,7 @@ def _needs_own_group(view: View, source: ViewSource, feature: ViewFeature) -> bo
 def vector_length(view: View, source: ViewSource, name: str) -> int | None:
     """The registered length of a column that is as a table has it: the source's own, or one that it joins."""
     steps = (*source.early, *source.late)
-    step = next((step for step in reversed(steps) if name in _set_by(step)), None)
+    step = next((step for step in reversed(steps) if name in set_by(step)), None)
     column = source.table.column(name) if step is None else None
     if isinstance(step, JoinStep):
         column = view.tables[step.join.table].column(pairs(step.join.columns)[name])
@@ -101,10 +101,11 @@ def vector_length(view: View, source: ViewSource, name: str) -> int | None:
 
 def changed_columns(source: ViewSource) -> frozenset[str]:
     """Columns that some step of the source sets."""
-    return frozenset(name for step in (*source.early, *source.late) for name in _set_by(step))
+    return frozenset(name for step in (*source.early, *source.late) for name in set_by(step))
 
 
-def _set_by(step: Step) -> frozenset[str]:
+def set_by(step: Step) -> frozenset[str]:
+    """Columns that a step sets."""
     body = getattr(step, step_kind(step) or "")
     if isinstance(body, dict):
         return frozenset(body)

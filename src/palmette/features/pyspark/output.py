@@ -1,22 +1,20 @@
-"""The rows and the columns of the output: the base, the joins, and the final select that is the contract."""
+"""The rows of a spine, and the columns of the output: the final select that is the contract."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-from palmette.errors import DeveloperError
-from palmette.features.pyspark.code import Code, chain, function, literal, method, name_arguments, quoted
+from palmette.features.pyspark.code import Code, chain, function, literal, method, quoted
 from palmette.features.pyspark.empty import empty_value, never_null, presence_column
 from palmette.features.pyspark.expressions import translate
-from palmette.features.pyspark.layout import Group, groups, keys, longest_window, own_columns
+from palmette.features.pyspark.layout import own_columns
 from palmette.features.pyspark.scope import Scope, identifier
-from palmette.features.pyspark.sources import Known
 from palmette.features.pyspark.states import selected
-from palmette.features.pyspark.times import in_window, instant, is_dated
+from palmette.features.pyspark.times import instant, is_dated
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature, ViewSource
+from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature
 
 _NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}
 """Aggregates that have a value over any rows, with its type."""
@@ -47,63 +45,6 @@ def _cast(name: str, have: SparkType, want: SparkType) -> str:
     if have == want:
         return quoted(name)
     return f"F.col({quoted(name)}).cast({quoted(str(want))}).alias({quoted(name)})"
-
-
-def observing(view: View) -> list[ViewSource]:
-    """The event sources whose keys make up the rows of a view without a spine."""
-    grain = tuple(view.grain)
-    sources = [
-        source
-        for source in view.sources
-        if source.is_event
-        and any(feature.source == source.name and keys(view, feature) == grain for feature in view.features)
-    ]
-    if not sources:
-        raise DeveloperError(f"feature view {view.name!r} has neither a spine nor events grouped by its grain")
-    return sources
-
-
-def observing_groups(view: View) -> list[Group]:
-    """Groups whose rows together have the keys of the output, so that nothing else need find them; else none."""
-    found = [_observing_group(view, source) for source in observing(view)]
-    return [group for group in found if group is not None] if all(found) else []
-
-
-def _observing_group(view: View, source: ViewSource) -> Group | None:
-    """The group that sees every visible row of the source's longest window."""
-    grain = tuple(view.grain)
-    longest = longest_window(view, source, grain)
-    return next(
-        (
-            group
-            for group in groups(view, source)
-            if group.by == grain and not group.is_alone and group.where is None and group.window == longest
-        ),
-        None,
-    )
-
-
-def write_observed(scope: Scope, known: dict[str, Known]) -> str:
-    """Adds the transform that finds the keys of the output among the visible rows of `observing`; gives its name."""
-    grain = tuple(scope.view.grain)
-    sources = observing(scope.view)
-    selects = []
-    for source in sources:
-        window, event = longest_window(scope.view, source, grain), known[source.name].event
-        assert event is not None
-        calls = (
-            []
-            if window in (None, known[source.name].window)
-            else [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
-        )
-        selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
-    combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
-    name = scope.names.fresh("observed_keys")
-    parameters = [f"{identifier(source.name)}: DataFrame" for source in sources]
-    parameters += ["as_of: datetime"] * ("as_of" in combined)
-    doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
-    scope.functions.append(function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
-    return name
 
 
 def finished(feature: ViewFeature, computed: Code, *, joined: bool = True) -> Code:

@@ -12,15 +12,8 @@ from palmette.features.pyspark.groups import Written, write_group
 from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
 from palmette.features.pyspark.layout import Group, groups, lookups, own_columns
 from palmette.features.pyspark.lookups import write_lookup
-from palmette.features.pyspark.output import (
-    computed_code,
-    derive_levels,
-    finished,
-    observing,
-    observing_groups,
-    write_observed,
-    write_spine,
-)
+from palmette.features.pyspark.observed import observing, observing_groups, write_observed
+from palmette.features.pyspark.output import computed_code, derive_levels, finished, write_spine
 from palmette.features.pyspark.scope import Names, Scope, identifier
 from palmette.features.pyspark.shape import function_source, module_docstring
 from palmette.features.pyspark.sources import Known, write_source
