@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.data import Aim, Dataset
+from palmette.automl.measure import blocks
 from palmette.automl.profile import Profile
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ class Material:
     holdout: pd.DataFrame
     groups: NDArray[np.int64] | None
     """(n,): equal for training rows that stay together."""
+    units: NDArray[np.int64] | None = None
+    """(n,): equal for training rows that err alike, of one group or near one another in time; None: each by itself."""
+    held_units: NDArray[np.int64] | None = None
+    """(m,): the same of the rows of the hold-out."""
 
     @classmethod
     def of(cls, dataset: Dataset, profile: Profile) -> Material:
@@ -41,6 +46,11 @@ class Material:
 
         reload(dataset)  # raises where a file has changed
         return _cut(dataset, profile.aim)
+
+    @property
+    def judged(self) -> Material:
+        """With the rows that the model is judged on as the hold-out: those learnt from, where none were held out."""
+        return self if len(self.holdout) else replace(self, holdout=self.train, held_units=self.units)
 
     def sample(self, most: int, seed: int, classes: NDArray[np.generic] | None = None, least: int = 2) -> Material:
         """A part of the training rows, without a hold-out; of each of `classes` (n,), `least` rows come first."""
@@ -64,7 +74,10 @@ def _cut(dataset: Dataset, aim: Aim) -> Material:
 
     table, split = reload(dataset).table, split_of(dataset, aim)
     train, holdout = (table.iloc[rows].reset_index(drop=True) for rows in (split.train, split.holdout))
-    return Material(train, holdout, split.groups)
+    if time := split.told.time:
+        orders = [part[time].rank(method="first", na_option="top").to_numpy() for part in (train, holdout)]
+        return Material(train, holdout, split.groups, *map(blocks, orders))
+    return Material(train, holdout, split.groups, split.groups, split.held_groups)
 
 
 @lru_cache(maxsize=2)

@@ -58,6 +58,8 @@ def _show(summary: Mapping[str, Any]) -> None:
 def _scored(assessment: Mapping[str, Any]) -> str:
     """The metric of the run."""
     where = f"on {assessment['rows']} rows that no training saw" if assessment["rows"] else "out of fold"
+    if assessment["unmeasured"]:
+        return str(assessment["unmeasured"])
     if not assessment["scores"]:
         return f"Nothing could be measured {where}."
     first = assessment["scores"][0]

@@ -216,6 +216,14 @@ def test_clustering_has_a_hold_out_without_a_target() -> None:
     assert split.told.strategy == "random" and len(split.holdout) == 200
 
 
+def test_by_time_there_are_several_classes_to_learn_from() -> None:
+    table = frame(100).assign(day=pd.date_range("2024-01-01", periods=100), y=["no"] * 85 + ["yes", "no"] * 7 + ["no"])
+    with pytest.raises(UserError, match=r"80 rows to learn from all have 'no' in 'y': .* last by 'day'") as caught:
+        cut_of(table, time="day")
+    assert caught.value.code == "one-class" and "otherwise" in caught.value.remedy
+    assert set(table["y"].iloc[cut_of(table).train]) == {"no", "yes"}
+
+
 DAYS = pd.DataFrame({"day": pd.date_range("2023-01-01", periods=500), "x": range(500)}).assign(y=lambda t: t["x"] % 7)
 
 

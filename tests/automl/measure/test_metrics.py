@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from palmette.automl.measure import METRICS, Predictions, difference, interval, metric_of, score, skill
+from palmette.automl.measure import (
+    METRICS,
+    Predictions,
+    blocks,
+    difference,
+    interval,
+    metric_of,
+    score,
+    skill,
+    undefined,
+)
 from palmette.automl.measure.intervals import _scored
 from palmette.automl.measure.metrics import in_order
 from palmette.errors import UserError
@@ -165,6 +175,58 @@ def test_many_classes_take_seconds() -> None:
     found = interval(METRICS["roc_auc"], truth, made)
     assert found.low < score(METRICS["roc_auc"], truth, made) < found.high
     assert time.process_time() - started < 15
+
+
+def covered(units: np.ndarray | None) -> float:
+    """How often the interval holds the true error, of rows in 40 groups of 10 with an error of their own."""
+    groups, found = np.repeat(np.arange(40), 10), []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        error = random.normal(size=40)[groups] + random.normal(size=400) * 0.3
+        truth = random.normal(size=400)
+        found.append(1.09 in interval(METRICS["mse"], truth, Predictions(truth + error), units=units, rounds=100))
+    return float(np.mean(found))
+
+
+def test_rows_that_err_alike_are_drawn_together() -> None:
+    groups = np.repeat(np.arange(40), 10)
+    assert covered(groups) >= 0.8 and covered(blocks(np.arange(400))) >= 0.8
+    assert covered(None) < 0.6, "by single rows the interval is too narrow"
+
+
+def test_units_of_single_rows_are_rows_and_one_unit_says_nothing_of_others() -> None:
+    random = np.random.default_rng(5)
+    truth, said = random.normal(size=80), Predictions(random.normal(size=80))
+    rows = interval(METRICS["rmse"], truth, said)
+    for units in (np.arange(80)[::-1].copy(), np.zeros(80, dtype=np.int64)):
+        assert interval(METRICS["rmse"], truth, said, units=units) == rows
+    two = interval(METRICS["rmse"], truth, said, units=np.repeat([3, 7], 40))
+    halves = [score(METRICS["rmse"], truth[part], said.take(part)) for part in np.split(np.arange(80), 2)]
+    assert (two.low, two.high) == pytest.approx((min(halves), max(halves)))
+
+
+def test_blocks_are_neighbours_in_the_order_whatever_the_rows_are() -> None:
+    order = np.random.default_rng(1).permutation(90)
+    found = blocks(order)
+    assert len(np.unique(found)) == 9 and (np.diff(found[np.argsort(order)]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "why"),
+    [
+        ("roc_auc", np.array(["no"] * 9), "all 9 rows are of the class 'no'"),
+        ("average_precision", np.array(["no"]), "the only row is of the class 'no'"),
+        ("quadratic_kappa", np.array(["no"] * 9), "all 9 rows are of the class 'no'"),
+        ("r2", np.full(9, 2.5), "the target is 2.5 in all 9 rows"),
+        ("rmse_log", np.array([1.0, 0.0]), "the target is 0 in a row"),
+        ("rmsle", np.array([1.0, -2.0]), "the target is -2 in a row"),
+        ("accuracy", np.array(["no"] * 9), ""),
+        ("rmse", np.full(9, 2.5), ""),
+        ("roc_auc", np.array(["no", "yes"]), ""),
+    ],
+)
+def test_why_a_metric_has_no_value_is_said(name: str, truth: np.ndarray, why: str) -> None:
+    assert undefined(METRICS[name], truth).startswith(why) and bool(undefined(METRICS[name], truth)) == bool(why)
 
 
 def test_a_difference_within_noise_holds_zero() -> None:

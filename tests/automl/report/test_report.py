@@ -20,6 +20,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.report import Evidence, Findings, Span, Stage, Timeline
 from palmette.automl.report import written as texts_of
 from palmette.automl.report.findings import Measured
+from palmette.automl.report.view import view_of
 from palmette.automl.report.write import PARTS
 from palmette.automl.requirements import Requirements
 
@@ -137,7 +138,7 @@ def test_a_run_without_plans_comparison_and_hold_out_is_told_as_such() -> None:
     page, source, card = written(bare)
     require_whole(page, source)
     assert "without plans" in page.sections["plans"] and "no candidates were compared" in page.sections["leaderboard"]
-    assert "No rows were kept apart" in page.text and "too few rows for a hold-out" in card
+    assert "No rows were kept apart" in page.text and "No rows were held out" in card
 
 
 @pytest.mark.parametrize(
@@ -168,6 +169,32 @@ def test_the_verdict_on_the_baseline_is_plain(
     )
     page, _, card = written(changed)
     assert said in page.text and said in card
+
+
+def test_a_metric_without_a_value_on_the_hold_out_is_said_to_be_so_and_no_other_stands_for_it() -> None:
+    findings, why = findings_of(), "It cannot be computed, because all 9 rows are of one class."
+    changed = replace(findings, assessment=findings.assessment.model_copy(update={"unmeasured": why}))
+    page, _, card = written(changed)
+    assert "The metric of the run has no value on the hold-out" in card and why in card
+    assert f"Not measured: {why}" in page.text and "first is the metric of the run" not in page.text
+    assert changed.assessment.scores and view_of(changed).headline.score is None
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"strategy": "time", "time": "day"}, "that draws stretches of time by day whole unless"),
+        ({"strategy": "grouped", "grouped_by": ("patient",)}, "that draws rows with the same patient together unless"),
+        ({"strategy": "random"}, "of the bootstrap unless"),
+    ],
+)
+def test_what_an_interval_draws_and_where_candidates_are_compared_is_said(told: dict, said: str) -> None:
+    findings = findings_of()
+    holdout = findings.profile.holdout.model_copy(update={"time": "", "grouped_by": (), **told})
+    changed = replace(findings, profile=findings.profile.model_copy(update={"holdout": holdout}))
+    page, _, _ = written(changed)
+    assert said in page.text
+    assert ("blocks of time, the same for all candidates" in page.text) == (told["strategy"] == "time")
 
 
 def test_a_score_that_falls_on_the_hold_out_is_a_limit() -> None:

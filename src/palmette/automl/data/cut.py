@@ -19,7 +19,7 @@ from palmette.automl.data.artefacts import Aim, HoldOut, Kind, Strategy
 from palmette.automl.data.entities import entity_of
 from palmette.automl.data.instants import begins
 from palmette.automl.data.load import Loaded
-from palmette.automl.data.targets import require_target
+from palmette.automl.data.targets import require_classes, require_target
 
 SHARE = 0.2
 FEWEST = 10
@@ -46,6 +46,8 @@ class Split:
     told: HoldOut
     groups: Positions | None = None
     """For each row to learn from, a number that is equal for rows that stay together; None where each is on its own."""
+    held_groups: Positions | None = None
+    """The same for each row of the hold-out."""
 
 
 class Wishes(NamedTuple):
@@ -89,6 +91,8 @@ def cut(
     usable = np.flatnonzero(labels.notna().to_numpy()) if labels is not None else np.arange(len(table))
     cutter = _Cutter(table, target, task, kinds, seed, wishes, usable)
     whole = cutter.whole(labels)
+    if labels is not None and task == "classification":
+        require_classes(labels.iloc[whole.train], target, whole.told.reasons[0])
     return cutter.lessened(whole, labels) if 0 < wishes.most < len(whole.train) else whole
 
 
@@ -180,7 +184,8 @@ class _Cutter:
         first = f"{int(taken.sum())} of {len(rows)} rows are the hold-out, chosen by a hash of their values."
         reasons = [first, *reasons, *([how] if how else [])]
         split = self._split(self.usable[taken], strategy, reasons, grouped=grouped)
-        return replace(split, groups=np.unique(groups[~taken], return_inverse=True)[1]) if grouped else split
+        learnt, held = (np.unique(groups[part], return_inverse=True)[1] for part in (~taken, taken))
+        return replace(split, groups=learnt, held_groups=held) if grouped else split
 
     def _groups(self, rows: pd.DataFrame) -> tuple[Hashes, tuple[str, ...], list[str]]:
         """A hash for each row, equal for rows that must stay together."""

@@ -54,6 +54,13 @@ def require_target(table: pd.DataFrame, target: str, task: str, fewest: int) -> 
     return labels
 
 
+def require_classes(labels: Any, target: str, how: str) -> None:
+    """Raises UserError where the training rows have a single class, because they were divided in a way, in words."""
+    if labels.nunique() < 2:
+        said = f"The {len(labels)} rows to learn from all have {str(labels.iloc[0])[:60]!r} in {target!r}: {how}"
+        raise UserError(said, "Divide the rows otherwise, or add rows of other classes to them.", code="one-class")
+
+
 def _require(holds: bool, code: str, message: str, remedy: str) -> None:
     if not holds:
         raise UserError(message, remedy, code=code)

@@ -1,8 +1,14 @@
-"""How far a measured score may be off by chance: bootstrap intervals over the rows."""
+"""How far a measured score may be off by chance: bootstrap intervals over the rows, or over what belongs together.
+
+Rows of one group, or near one another in time, err alike: as if they were independent, intervals would be too narrow.
+Such units are drawn whole (Field and Welsh, *Bootstrapping clustered data*, 2007; in time Carlstein, 1986).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +19,13 @@ from palmette.documents import Model
 
 MOST = 4_000
 """Rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)."""
+SEED = 0
 ROUNDS = 400
 """Resamples: the ends of a 95 % interval then vary by a few per cent of its width."""
 WORK, LEAST = 10_000_000, 50
 """Rows times classes of all resamples together; beyond, there are fewer resamples, but not fewer than these."""
+
+Units = NDArray[np.int64]
 
 
 class Interval(Model):
@@ -35,13 +44,12 @@ def interval(
     predictions: Predictions,
     positive: str | None = None,
     *,
-    seed: int = 0,
+    units: Units | None = None,
     rounds: int = ROUNDS,
 ) -> Interval:
-    """The interval of one score; `truth` is (n,), and rows are drawn independently."""
-    scored = _scored(metric, truth, predictions, positive)
-    found = [scored(rows) for rows in _draws(predictions, seed, rounds)]
-    return _of(found, score(metric, truth, predictions, positive), len(truth))
+    """The interval of one score; `truth` is (n,), as `units`, which are equal for rows that are drawn together."""
+    scored, draws = _scored(metric, truth, predictions, positive), _draws(predictions, units, rounds)
+    return draws.interval([scored(rows) for rows in draws.rows], score(metric, truth, predictions, positive))
 
 
 def difference(
@@ -51,7 +59,7 @@ def difference(
     second: Predictions,
     positive: str | None = None,
     *,
-    seed: int = 0,
+    units: Units | None = None,
     rounds: int = ROUNDS,
 ) -> Interval:
     """The interval of how much better `first` is than `second` on the same rows; positive is better.
@@ -59,11 +67,16 @@ def difference(
     One that holds 0 says that they differ by no more than noise.
     """
     sign = 1.0 if metric.greater_is_better else -1.0
-
+    draws = _draws(first, units, rounds)
     mine, other = (_scored(metric, truth, one, positive) for one in (first, second))
     whole = score(metric, truth, first, positive) - score(metric, truth, second, positive)
-    found = [sign * (mine(rows) - other(rows)) for rows in _draws(first, seed, rounds)]
-    return _of(found, sign * whole, len(truth))
+    return draws.interval([sign * (mine(rows) - other(rows)) for rows in draws.rows], sign * whole)
+
+
+def blocks(order: NDArray[np.generic]) -> Units:
+    """Of rows in an order (n,): units of neighbours, about as many as each has rows."""
+    count = len(order)
+    return (np.argsort(np.argsort(order, kind="stable")) // math.ceil(math.sqrt(max(count, 1)))).astype(np.int64)
 
 
 def _scored(
@@ -83,16 +96,39 @@ def _scored(
     return lambda rows: float(formula(counts(true[rows], said[rows], len(names)), int(place[0])))
 
 
-def _draws(predictions: Predictions, seed: int, rounds: int) -> list[NDArray[np.intp]]:
-    """Rows of each resample; of many rows, fewer than there are."""
-    random, size = np.random.default_rng(seed), len(predictions)
+class _Draws(NamedTuple):
+    """Resamples."""
+
+    rows: list[NDArray[np.intp]]
+    share: float
+    """Of what there is to be drawn, as much as one resample draws."""
+
+    def interval(self, found: list[float], whole: float) -> Interval:
+        """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""
+        low, high = np.nanpercentile(found, [2.5, 97.5])
+        root = math.sqrt(self.share)
+        return Interval(low=float(whole + root * (low - whole)), high=float(whole + root * (high - whole)))
+
+
+def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws:
+    """Rows of each resample; of many rows, fewer than there are. A single unit says nothing of others: its rows do."""
+    random, size = np.random.default_rng(SEED), len(predictions)
     some = min(size, MOST)
     rounds = min(rounds, max(LEAST, WORK // (some * max(1, len(predictions.classes)))))
-    return [random.integers(0, size, some) for _ in range(rounds)]
+    known, counts = (None, ()) if units is None else np.unique(units, return_counts=True)
+    if units is None or known is None or len(known) in (1, size):
+        return _Draws([random.integers(0, size, some) for _ in range(rounds)], some / size)
+    order, lengths = np.argsort(units, kind="stable"), np.asarray(counts)
+    starts, several = np.cumsum(lengths) - lengths, max(2, round(len(lengths) * some / size))
+    picks = [random.integers(0, len(lengths), several) for _ in range(rounds)]
+    return _Draws([order[_places(starts[pick], lengths[pick])] for pick in picks], several / len(lengths))
 
 
-def _of(found: list[float], whole: float, size: int) -> Interval:
-    """The middle 95 %; of resamples smaller than the rows (m out of n), drawn in to `whole` by the root of m / n."""
-    low, high = np.nanpercentile(found, [2.5, 97.5])
-    share = np.sqrt(min(size, MOST) / size)
-    return Interval(low=float(whole + share * (low - whole)), high=float(whole + share * (high - whole)))
+def _places(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The whole numbers of ranges, one after the other.
+
+    >>> _places(np.array([4, 0]), np.array([2, 3])).tolist()
+    [4, 5, 0, 1, 2]
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(int(ends[-1])) + np.repeat(starts - (ends - lengths), lengths)

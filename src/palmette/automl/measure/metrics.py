@@ -100,6 +100,19 @@ def metric_of(name: str, task: Task) -> Metric:
     )
 
 
+def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:
+    """Why no prediction of rows with this truth (n,) has a value of the metric, as a clause; empty where some has."""
+    every, are = (f"all {len(truth)} rows", "are") if len(truth) > 1 else ("the only row", "is")
+    if metric.name in RANKINGS or metric.name in ("kappa", "quadratic_kappa"):
+        return f"{every} {are} of the class {str(truth[0])!r}" if len(np.unique(truth)) == 1 else ""
+    if metric.name == "r2":
+        return f"the target is {float(truth[0]):g} in {every}" if len(np.unique(truth)) == 1 else ""
+    least = {"rmsle": -1.0, "rmse_log": 0.0}.get(metric.name)
+    if least is not None and (worst := float(truth.astype(float).min())) <= least:
+        return f"the target is {worst:g} in a row, and the metric is of logarithms"
+    return ""
+
+
 def skill(metric: Metric, value: float, dummy: float) -> float:
     """The share of the dummy's error that is removed: 0 is the dummy, 1 is perfect, below 0 is worse than the dummy."""
     worst = metric.error(dummy)

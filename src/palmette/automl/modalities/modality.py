@@ -137,7 +137,13 @@ class Modality(Protocol):
     def scores(
         self, material: Material, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
-        """What predictions of the hold-out are worth, the metric of the run first; `also` are those of constraints."""
+        """What predictions of the hold-out are worth, the metric of the run first; `also` are those of constraints.
+
+        A metric that has no value on these rows is left out.
+        """
+
+    def unmeasured(self, material: Material) -> str:
+        """Why the metric of the run has no value on the hold-out, as a clause; empty where it has one."""
 
     def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
         """What each column of the hold-out is worth to the model that answers, the largest first.

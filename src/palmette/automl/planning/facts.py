@@ -93,7 +93,8 @@ def validation(profile: Profile, requirements: Requirements) -> str:
     how = {
         "stratified": f"{folds} folds with equal shares of the classes",
         "grouped": f"{folds} folds that keep together what belongs together ({listed(holdout.grouped_by)})",
-        "time": f"{folds} blocks of time, each told by what was learnt from the others, later ones too",
+        "time": f"{folds} blocks of time, the same for all candidates, each told by what the others teach, later ones "
+        "too",
     }.get(holdout.strategy, f"{folds} folds by chance")
     told = f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."
     return modality_for(profile.aim.task).COMPARED or told

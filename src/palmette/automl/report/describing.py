@@ -16,6 +16,7 @@ from palmette.automl.endpoint.folder import add
 from palmette.automl.material import Material
 from palmette.automl.modalities import AnyBlueprint, modality_of
 from palmette.automl.profile import Profile
+from palmette.automl.project import candidates_of
 from palmette.automl.report.findings import Evidence, Findings, Latency
 from palmette.automl.report.history import bill, timeline
 from palmette.automl.report.write import written
@@ -68,19 +69,19 @@ def _findings(run: RunResult, evidence: Evidence) -> Findings:
 
 
 def _evidence(run: RunResult, delivery: Delivery) -> Evidence:
-    """What was measured of the model, on the hold-out and over HTTP."""
+    """What was measured of the model, on the hold-out or else out of fold, and over HTTP."""
     import pandas as pd
 
     assessment, assembly = run.artefact("assessment", Assessment), run.artefact("assembly", Assembly)
-    modality = modality_of(run.artefact("blueprint", AnyBlueprint).root)
+    blueprint, chosen = run.artefact("blueprint", AnyBlueprint).root, run.artefact("comparison", Comparison).selection
     material = Material.of(run.artefact("dataset", Dataset), run.artefact("profile", Profile))
+    fitted, modality = Store(run.folder / "fitted").folder(assembly.store), modality_of(blueprint)
+    found = [one for _, one in candidates_of(fitted, assembly.tracks, blueprint, material).values()]
     made = None
     if assessment.answers is not None:
         said = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
         made = modality.predictions(said, len(material.holdout))
-    fitted = Store(run.folder / "fitted").folder(assembly.store)
-    folders = (fitted / track.folder for track in assembly.tracks)
-    found = (one for folder in folders for one in modality.candidates(folder, material).candidates)
-    best = run.artefact("comparison", Comparison).selection.best_single
+    elif not len(material.holdout):
+        made = modality.judge(material).predictions(chosen.outputs(found), chosen.class_weights)
     latency = Latency(delivery.p50, delivery.p95) if delivery.p50 else None
-    return replace(modality.evidence(material, made, found, best), latency=latency)
+    return replace(modality.evidence(material.judged, made, found, chosen.best_single), latency=latency)

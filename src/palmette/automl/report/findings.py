@@ -15,6 +15,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
+from palmette.automl.report.wording import many
 from palmette.automl.requirements import Requirements
 from palmette.engine import Spend
 
@@ -160,4 +161,5 @@ class Findings:
     @property
     def rows_are(self) -> str:
         """Which rows the scores are of."""
-        return "held-out rows" if self.assessment.rows else "training rows, out of fold"
+        learnt = "training rows" if self.evidence.grouping else "training rows, out of fold"
+        return many(self.assessment.rows, "held-out row") if self.assessment.rows else learnt

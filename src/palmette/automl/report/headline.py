@@ -71,7 +71,7 @@ class Headline(NamedTuple):
 def headline(findings: Findings) -> Headline:
     """What is said first."""
     scores = findings.assessment.scores
-    score = scores[0] if scores else None
+    score = scores[0] if scores and not findings.assessment.unmeasured else None
     return Headline(
         doing="Predicting" if findings.profile.aim.target else "Groups in",
         subject=str(findings.dataset.threshold or findings.profile.aim.target or ", ".join(_files(findings))),
@@ -149,6 +149,8 @@ def _beside_baseline(findings: Findings) -> Verdict:
     """Whether the model is worth having: ahead of the best baseline, and by more than chance."""
     score, compared = next(iter(findings.assessment.scores), None), findings.comparison
     why = why_chosen(compared) if compared else ""
+    if missing := findings.assessment.unmeasured:
+        return Verdict("partly", "The metric of the run has no value on the hold-out", missing)
     if score is None or (baseline := score.baseline) is None:
         return Verdict("partly", "Not compared with a baseline", "No baseline was measured on the same rows.")
     line = score_line(score)

@@ -38,7 +38,7 @@ def limits(findings: Findings, of_classes: Classified | None) -> tuple[str, ...]
 def _of_score(findings: Findings) -> Iterator[str]:
     assessment = findings.assessment
     if not assessment.rows:
-        yield "There are too few rows for a hold-out: scores are out of fold, of the rows that the model was chosen on."
+        yield f"No rows were held out: scores are of the {findings.rows_are}, by which the model was chosen."
     elif assessment.rows < FEW and assessment.scores:
         line, rows = score_line(assessment.scores[0]), many(assessment.rows, "row")
         yield f"The hold-out has only {rows}: {line.metric} may be anywhere from {line.interval}."

@@ -10,7 +10,9 @@ from importlib import metadata
 
 import numpy as np
 
+from palmette.automl.data import HoldOut
 from palmette.automl.measure.metrics import Floats
+from palmette.automl.planning.facts import validation
 from palmette.automl.report.classification import Classified, classified
 from palmette.automl.report.clustering import grouped
 from palmette.automl.report.costs import Costs, costs
@@ -41,7 +43,7 @@ from palmette.automl.report.tables import (
     target_classes,
     traits,
 )
-from palmette.automl.report.wording import fixed, metric, number
+from palmette.automl.report.wording import fixed, metric, number, short
 
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "pandas", "numpy")
 SHOWN_FIELDS = 4
@@ -66,7 +68,9 @@ class View:
     chosen: str
     """What is delivered, and why; empty where nothing was compared."""
     validation: str
-    """How candidates were compared and why so, by the guideline, else by the plan; empty where neither says it."""
+    """How candidates were compared, by the facts and then by the guideline."""
+    drawn: str
+    """What the bootstrap of an interval draws whole, as a clause; empty where that is a row."""
     places: tuple[Place, ...]
     columns: tuple[ColumnRow, ...]
     target: tuple[Frequency, ...]
@@ -111,6 +115,7 @@ def view_of(findings: Findings) -> View:
         scores=tuple(map(score_line, findings.assessment.scores)),
         chosen=why_chosen(findings.comparison) if findings.comparison else "",
         validation=_validation(findings),
+        drawn=_drawn(findings.profile.holdout),
         places=leaderboard(findings.comparison.leaderboard) if findings.comparison else (),
         columns=column_rows(findings),
         target=target_classes(findings.profile.target),
@@ -131,8 +136,17 @@ def view_of(findings: Findings) -> View:
 
 
 def _validation(findings: Findings) -> str:
-    plan = findings.choice.proposal.data.plan.validation if findings.choice else ""
-    return (findings.blueprint.validation if findings.blueprint else "") or plan
+    """Which rows candidates were compared on, and what whoever wrote the blueprint said of it."""
+    said = findings.blueprint.validation if findings.blueprint else ""
+    return " ".join(dict.fromkeys(filter(None, (validation(findings.profile, findings.requirements), said))))
+
+
+def _drawn(holdout: HoldOut) -> str:
+    """What a resample draws whole, where that is not a row."""
+    if holdout.time:
+        return f" that draws stretches of time by {short(holdout.time)} whole"
+    one = f"with the same {short(holdout.grouped_by[0])}" if len(holdout.grouped_by) == 1 else "that repeat one another"
+    return f" that draws rows {one} together" if holdout.grouped_by else ""
 
 
 def _metric(findings: Findings) -> str:

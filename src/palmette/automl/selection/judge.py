@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure import Interval, difference, interval
+from palmette.automl.measure import Interval, Units, difference, interval
 from palmette.automl.measure.confusion import FORMULAS, MOVED
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
 from palmette.automl.selection.decision import Decision
@@ -36,6 +36,9 @@ class Scorer(Protocol):
     def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
         """The decision to keep for these outputs; None where there is none to take."""
 
+    def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
+        """What a project answers for these outputs."""
+
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         """The metric's own value."""
 
@@ -60,8 +63,13 @@ class Judge:
         classes: tuple[str, ...] = (),
         positive: str | None = None,
         restore: Callable[[Floats], Floats] = _as_it_is,
+        units: Units | None = None,
     ) -> None:
-        """`truth` is (n,): class names or numbers; `restore` takes outputs to the unit of the target."""
+        """`truth` is (n,): class names or numbers; `restore` takes outputs to the unit of the target.
+
+        `units` (n,) are equal for rows that intervals draw together.
+        """
+        self.units = units
         self.metric, self.truth, self.classes, self.positive, self.restore = metric, truth, classes, positive, restore
         self._decision: Decision | None = None
         if classes and metric.name in FORMULAS:
@@ -94,11 +102,11 @@ class Judge:
         return score(self.metric, self.truth, self.predictions(outputs, class_weights), self.positive)
 
     def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
-        """Of the score, by resampled rows."""
+        """Of the score, by resampled rows or units."""
         said = self.predictions(outputs, class_weights)
-        return interval(self.metric, self.truth, said, self.positive, rounds=ROUNDS)
+        return interval(self.metric, self.truth, said, self.positive, units=self.units, rounds=ROUNDS)
 
     def gain(self, outputs: Floats, other: Floats) -> Interval:
         """By how much the first outputs are better than the others, each at its own decision."""
         first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
-        return difference(self.metric, self.truth, first, second, self.positive, rounds=ROUNDS)
+        return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)

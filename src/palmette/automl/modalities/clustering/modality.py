@@ -175,6 +175,9 @@ print(len(features))
         traits = tuple(traits_of(material.train, self.blueprint.columns, chosen))
         return replace(told, grouping=Grouping(sizes, tuple(sorted(tried.items())), places, chosen, traits))
 
+    def unmeasured(self, material: Material) -> str:
+        return ""
+
     def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
         labels = rows[self.blueprint.labels]
         known = np.flatnonzero(labels.notna().to_numpy())
