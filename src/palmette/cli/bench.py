@@ -113,7 +113,7 @@ def _progress() -> Callable[[Record, int], None]:
     def done(record: Record, total: int) -> None:
         nonlocal count
         count += 1
-        mark = "✓" if record.success else "!" if record.silent_wrong else "✗"
+        mark = "✓" if record.success else "!" if record.silent_wrong else "?" if record.unmeasured else "✗"
         click.echo(
             f"{count:>5}/{total}  {mark} {record.task}  {record.planner}  run {record.run + 1}  "
             f"({record.condition.label})  {record.steps} steps, "
@@ -152,6 +152,8 @@ def _missed(material: Any) -> list[str]:
         each = summary(material.of(planner))
         if each.silent_wrong:
             found.append(f"{planner}: {each.silent_wrong:.1%} of the delivered views are wrong on hidden tables")
+        if late := [record for record in material.of(planner) if record.unmeasured]:
+            found.append(f"{planner}: {len(late)} delivered views were not compared: {late[0].unmeasured}")
     guided = summary(material.of("offline"))
     wanted = WANTED if material.base.factor else 1.0
     if guided.runs and guided.success.mean < wanted:

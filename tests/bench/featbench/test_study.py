@@ -10,7 +10,7 @@ import pytest
 
 from palmette.bench.featbench.faults import Kind
 from palmette.bench.featbench.memory import Memory
-from palmette.bench.featbench.records import Condition, Record, read_records
+from palmette.bench.featbench.records import Condition, Outcome, Record, read_records
 from palmette.bench.featbench.stand_ins import StandIn, catalogue, ground, kind, made
 from palmette.bench.featbench.study import PLANNERS, Cell, Study, Task
 from palmette.engine import Entry, read_journal, run_topology
@@ -28,9 +28,9 @@ def study(
     kinds: Sequence[Kind] = KINDS,
     rate: float = 0.5,
     memory: Memory | None = None,
-    differences: Callable[[Mapping[str, str]], Sequence[str]] = lambda files: [],
+    outcome: Callable[[Mapping[str, str]], Outcome] = lambda files: Outcome(),
 ) -> Study:
-    task = Task("small", ground, differences, rate)
+    task = Task("small", ground, outcome, rate)
     return Study([task], folder / "records.jsonl", folder, memory, "code", 0, tuple(kinds))
 
 
@@ -81,11 +81,20 @@ def test_every_planner_meets_the_same_faults(tmp_path: Path) -> None:
 
 def test_what_only_hidden_tables_show_is_a_silent_wrong(tmp_path: Path) -> None:
     unseen = [kind("code_generator", latent=True, text=HIDDEN)]
-    planned = study(
-        tmp_path, kinds=unseen, rate=0.94, differences=lambda files: ["row 1"] if HIDDEN in files["script"] else []
-    )
-    (record,) = run(planned, cells(1, planners=["offline"]))
+
+    def outcome(files: Mapping[str, str]) -> Outcome:
+        return Outcome(differences=("row 1",) if HIDDEN in files["script"] else ())
+
+    (record,) = run(study(tmp_path, kinds=unseen, rate=0.94, outcome=outcome), cells(1, planners=["offline"]))
     assert record.delivered and record.silent_wrong and not record.success
+
+
+def test_what_was_not_compared_is_neither_right_nor_wrong_and_is_made_again(tmp_path: Path) -> None:
+    late, cell = [True, False], cells(1, planners=["offline"])
+    planned = study(tmp_path, rate=0.0, outcome=lambda files: Outcome(unmeasured="not ended" if late.pop(0) else ""))
+    (first,), (second,) = run(planned, cell), run(planned, cell)
+    assert first.delivered and not first.silent_wrong and not first.success
+    assert second.success and run(planned, cell) == [second]
 
 
 def test_a_run_that_has_a_record_is_not_made_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from palmette.bench.featbench.audit import audit, meant, static
-from palmette.bench.featbench.hidden import compared, delivered, differences
+from palmette.bench.featbench.hidden import compared, delivered, outcome
 from palmette.bench.featbench.operations import count
 from palmette.bench.featbench.suite import WORLD, Operations, Task, prepare, task, tasks
 from palmette.bench.featbench.world.tables import write_tables
@@ -134,15 +134,14 @@ def test_the_gold_is_right_and_a_late_row_too_many_is_seen(warm_spark: WarmSpark
     one = task("usr_ofr_rdm_ftrs")
     assert audit(one, warm_spark, seeds=(1,), rows=800) == ()
     wrong = {path: text.replace('"loaded_at", days=90', "days=90") for path, text in one.gold().items()}
-    found = differences(one, wrong, warm_spark, rows=800)
-    assert found and "redemptions_90d" in " ".join(found)
+    assert "redemptions_90d" in " ".join(outcome(one, wrong, warm_spark, rows=800).differences)
 
 
 def test_code_that_reaches_outside_is_not_run(warm_spark: WarmSpark) -> None:
     one = task("usr_ofr_rdm_ftrs")
     wrong = {path: text.replace("import argparse\n", "import argparse\nimport subprocess\n")
              for path, text in one.gold().items()}  # fmt: skip
-    assert "subprocess" in " ".join(differences(one, wrong, warm_spark, rows=100))
+    assert "subprocess" in " ".join(outcome(one, wrong, warm_spark, rows=100).differences)
 
 
 def test_what_a_branch_delivers(tmp_path: Path) -> None:

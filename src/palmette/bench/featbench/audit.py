@@ -77,7 +77,8 @@ def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> It
     with seen_folder(spark) as folder:
         for seed in seeds:
             hidden = Hidden(task, folder / str(seed), rows, seed)
-            yield from (f"seed {seed}: {one}" for one in hidden.differences(gold, spark))
+            outcome = hidden.outcome(gold, spark)
+            yield from (f"seed {seed}: {one}" for one in (*outcome.differences, outcome.unmeasured) if one)
             yield from (f"seed {seed}: {one}" for one in meant(task, hidden.folder))
         root = folder / "team"
         make_repository(root)

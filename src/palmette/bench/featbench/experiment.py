@@ -12,7 +12,7 @@ from palmette.bench.featbench import stand_ins, suite
 from palmette.bench.featbench.faults.rates import probability
 from palmette.bench.featbench.ground import Ground
 from palmette.bench.featbench.memory import Memory, code_digest, digest, files_digest
-from palmette.bench.featbench.records import Condition, Record
+from palmette.bench.featbench.records import Condition, Outcome, Record
 from palmette.bench.featbench.study import Cell, Study, Task
 from palmette.engine import create, names
 from palmette.errors import UserError, did_you_mean
@@ -177,19 +177,20 @@ def _task(
         run_file = suite.prepare(task, place / "task", words=options.words)
         return Ground.open(task.name, run_file, place / "scratch", sandbox, spark, memory, models)
 
-    return Task(task.name, opened, partial(_differences, task, place, memory, spark), _rate(task, options))
+    return Task(task.name, opened, partial(_outcome, task, place, memory, spark), _rate(task, options))
 
 
-def _differences(
-    task: suite.Task, place: Path, memory: Memory, spark: WarmSpark, files: Mapping[str, str]
-) -> Sequence[str]:
+def _outcome(task: suite.Task, place: Path, memory: Memory, spark: WarmSpark, files: Mapping[str, str]) -> Outcome:
     """Of a delivered view on hidden tables; equal views are run once."""
     from palmette.bench.featbench.hidden import Hidden
 
     hidden = Hidden(task, place / "hidden")
     tested = {path: text for path, text in sorted(files.items()) if not path.startswith("tests/")}
     key = ["hidden", task.name, task.expected, hidden.rows, hidden.seed, tested]
-    return [str(one) for one in memory.recall(key, lambda: list(hidden.differences(tested, spark))).value]
+    found = memory.recall(
+        key, lambda: hidden.outcome(tested, spark).model_dump(mode="json"), keep=lambda one: not one["unmeasured"]
+    )
+    return Outcome.model_validate(found.value)
 
 
 def all_names(records: Sequence[Record]) -> dict[str, tuple[str, ...]]:

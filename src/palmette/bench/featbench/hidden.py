@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from palmette.bench.featbench.records import Outcome
 from palmette.bench.featbench.suite import Task, prepare
 from palmette.delivery.git import Git
 from palmette.documents import read_document
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HIDDEN_ROWS = 3_000
+SECONDS = 600.0
+"""Of a script's own process for one cut-off, and five times as much on the clock: far more than any takes, so that only a
+script that does not end, or a machine at a standstill, is not measured."""
 MOST = 5
 """Differences that are told of."""
 TOLERANCE = {"double": 1e-7, "float": 1e-4}
@@ -49,15 +53,15 @@ def delivered(repository: Path, task: Task, branch: str = "") -> dict[str, str]:
     return {name: git("show", f"{branch}:{name}") + "\n" for name in names}
 
 
-def differences(
+def outcome(
     task: Task, files: Mapping[str, str], spark: WarmSpark, rows: int = HIDDEN_ROWS, seed: int = 1
-) -> tuple[str, ...]:
-    """How the view that `files` (path in the repository to text) define differs from the gold; empty where it is right.
+) -> Outcome:
+    """How the view that `files` (path in the repository to text) define differs from the gold.
 
     Code that would reach outside is not run, and says so.
     """
     with seen_folder(spark) as folder:
-        return Hidden(task, folder, rows, seed).differences(files, spark)
+        return Hidden(task, folder, rows, seed).outcome(files, spark)
 
 
 @contextmanager
@@ -77,16 +81,16 @@ class Hidden:
     rows: int = HIDDEN_ROWS
     seed: int = 1
 
-    def differences(self, files: Mapping[str, str], spark: WarmSpark) -> tuple[str, ...]:
+    def outcome(self, files: Mapping[str, str], spark: WarmSpark) -> Outcome:
         run = read_document(prepare(self.task, self.folder, self.rows, self.seed), Run)
         view = load_view(self.folder / run.fsc, self.folder / run.dfr)
         root = self.folder / "repository"
         script = f"recsys_features/views/{self.task.name}.py"
         if script not in files:
-            return (f"no script {script!r}",)
+            return Outcome(differences=(f"no script {script!r}",))
         texts = [TextFile(path=path, text=text) for path, text in files.items() if not path.startswith("tests/")]
         if refused := Reach.of(view, run, Checkout(root), script).objections(*texts):
-            return tuple(violation.message for violation in refused[:MOST])
+            return Outcome(differences=tuple(violation.message for violation in refused[:MOST]))
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
@@ -94,10 +98,12 @@ class Hidden:
         settings = next((path for path in files if path.startswith("settings/")), "")
         for instant in instants:
             argv = arguments("--settings", settings, "--cutoff", instant)
-            result = harness.run_main(root / script, argv, root=root, python_path=[root], cwd=root)
+            result = harness.run_main(root / script, argv, root=root, python_path=[root], cwd=root, seconds=SECONDS)
+            if result.is_late:
+                return Outcome(unmeasured=f"not ended for {instant}: {result.error or result.execution.note}")
             if not result.ok:
-                return (f"failed for {instant}: {result.error or result.execution.note}",)
-        return self._of_output(view, root / "lake" / self.task.name, instants)
+                return Outcome(differences=(f"failed for {instant}: {result.error or result.execution.note}",))
+        return Outcome(differences=self._of_output(view, root / "lake" / self.task.name, instants))
 
     def _of_output(self, view: View, output: Path, instants: tuple[datetime | None, ...]) -> tuple[str, ...]:
         """What was written for all cut-offs, beside what the SQL gives."""

@@ -46,18 +46,22 @@ class Memory:
         self._folder.mkdir(parents=True, exist_ok=True)
         self.hits = self.misses = 0
 
-    def recall(self, depends_on: Any, make: Callable[[], JsonValue]) -> Recalled:
-        """The value that belongs to a key: the remembered one, else what `make` gives."""
+    def recall(
+        self, depends_on: Any, make: Callable[[], JsonValue], keep: Callable[[Any], bool] = lambda _: True
+    ) -> Recalled:
+        """The value that belongs to a key: the remembered one, else what `make` gives, remembered if `keep` says so."""
         path = self._folder / f"{digest(depends_on)}.json"
         if path.is_file():
             self.hits += 1
             return Recalled(**json.loads(path.read_text(encoding="utf-8")))
         begun = time.monotonic()
         found = Recalled(make(), time.monotonic() - begun)
+        self.misses += 1
+        if not keep(found.value):
+            return found
         draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         draft.write_text(json.dumps(found._asdict(), ensure_ascii=False), encoding="utf-8")
         draft.replace(path)
-        self.misses += 1
         return found
 
 

@@ -177,6 +177,8 @@ def reasons(records: Iterable[Record]) -> list[Stopped]:
 def _reason(record: Record) -> str:
     if record.silent_wrong:
         return "delivered, and wrong on hidden tables"
+    if record.unmeasured:
+        return "delivered, and not compared on hidden tables"
     if "budget" in record.reason:
         return "the limit of steps or attempts was reached"
     actor = next((name for name in (*ORDER, "pull_request") if record.reason.startswith(f"{name} failed")), "")

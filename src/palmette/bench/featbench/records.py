@@ -48,6 +48,15 @@ class Tally(Model):
         return self.failures / max(1, self.successes + self.failures)
 
 
+class Outcome(Model):
+    """What a delivered view gives on hidden tables, beside what is right."""
+
+    differences: tuple[str, ...] = ()
+    """The first of them; empty where the rows are equal."""
+    unmeasured: str = ""
+    """Why the rows were not compared in the end; empty where they were."""
+
+
 class Record(Model):
     """One run."""
 
@@ -81,10 +90,12 @@ class Record(Model):
     """Whether it ended with a pull request."""
     differences: tuple[str, ...] = ()
     """Of the delivered script's output on the hidden tables."""
+    unmeasured: str = ""
+    """Why that output was not compared; such a run is neither successful nor silently wrong, and is made again."""
 
     @property
     def success(self) -> bool:
-        return self.delivered and not self.differences
+        return self.delivered and not self.differences and not self.unmeasured
 
     @property
     def silent_wrong(self) -> bool:

@@ -18,6 +18,7 @@ from pydantic import create_model
 from palmette.bench.featbench.faults import CATALOGUE, Kind, Site, Struck
 from palmette.bench.featbench.faults.faulty import VARIETY
 from palmette.bench.featbench.ground import Ground
+from palmette.bench.featbench.records import Outcome
 from palmette.bench.featbench.study import Task
 from palmette.documents import Model
 from palmette.engine import Actor, Attempt, BaseActor, Context, TextFile, Verdict, Violation, load_topology
@@ -143,4 +144,4 @@ def catalogue() -> tuple[Kind, ...]:
 
 
 def task(name: str, rate: float) -> Task:
-    return Task(name, lambda: ground(name), lambda _: [], rate)
+    return Task(name, lambda: ground(name), lambda _: Outcome(), rate)

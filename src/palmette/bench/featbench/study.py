@@ -19,7 +19,7 @@ from typing import NamedTuple
 from palmette.bench.featbench.faults import CATALOGUE, Faulty, Kind, Plan
 from palmette.bench.featbench.ground import Ground
 from palmette.bench.featbench.memory import Memory, Remembered, Work, digest
-from palmette.bench.featbench.records import Condition, Fault, Record, Tally, append, read_records
+from palmette.bench.featbench.records import Condition, Fault, Outcome, Record, Tally, append, read_records
 from palmette.engine import Actor, Budget, Entry, NoHuman, RunResult, Setup, create, fold, read_journal, run_topology
 from palmette.errors import PalmetteError
 from palmette.features.artefacts import Config, Delivery, Script, Tests
@@ -50,8 +50,8 @@ class Task:
     name: str
     open: Callable[[], Ground]
     """Opens it; called once, when its first run is made."""
-    differences: Callable[[Mapping[str, str]], Sequence[str]]
-    """How the output of delivered files (path to text) differs from the expected one on hidden tables."""
+    outcome: Callable[[Mapping[str, str]], Outcome]
+    """Of delivered files (path to text) on hidden tables."""
     rate: float
     """Probability of a fault at each draw, at factor 1."""
 
@@ -93,7 +93,7 @@ class Study:
     def _of_task(self, task: Task, cells: list[Cell]) -> Iterator[tuple[Cell, Record]]:
         ground = task.open()
         code = digest([self.code, ground.digest])
-        known = {record.key: record for record in read_records(self.file)}
+        known = {record.key: record for record in read_records(self.file) if not record.unmeasured}
         for cell in cells:
             rate = min(0.95, task.rate * cell.condition.factor)
             key = (code, task.name, cell.planner, cell.run, self.seed, cell.condition, round(rate, 6))
@@ -118,6 +118,7 @@ class Study:
             entries = read_journal(place)
         killed, mutants = _mutants(entries)
         spend = fold(entries).spent.spend
+        outcome = task.outcome(files) if files else Outcome()
         return Record(
             code=code,
             task=task.name,
@@ -139,7 +140,8 @@ class Study:
             killed=killed,
             mutants=mutants,
             delivered=bool(files),
-            differences=tuple(task.differences(files))[:20] if files else (),
+            differences=outcome.differences,
+            unmeasured=outcome.unmeasured,
         )
 
     def _actors(self, ground: Ground, plan: Plan, work: Work) -> dict[str, Actor]:

@@ -10,7 +10,7 @@ from typing import Any
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
 from palmette.features.harness.harness import Case, CaseResult, SuiteResult
-from palmette.features.harness.jobs import Answer, Job, run_items, run_job
+from palmette.features.harness.jobs import TOO_LATE, Answer, Job, run_items, run_job
 from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
 
 
@@ -49,6 +49,11 @@ class MainResult:
     @property
     def ok(self) -> bool:
         return not self.error and self.execution.ok
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was ended because it took too long."""
+        return self.execution.ended == "timeout" or self.execution.exit_code == TOO_LATE
 
 
 @dataclass(frozen=True)
