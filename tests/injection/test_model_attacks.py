@@ -23,12 +23,12 @@ from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.automl.actors.debugger.offline import DebuggerInput
 from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
-from palmette.automl.actors.error_analyser.offline import PREPARATION, AnalysisInput, by_trace
+from palmette.automl.actors.error_analyser.offline import AnalysisInput, by_trace
 from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import Assembly
+from palmette.automl.artefacts import PREPARATION, Assembly
 from palmette.automl.reach import OWN, Reach, objections
 from palmette.documents import Model
 from palmette.engine import PastAttempt, TextFile, Violation

@@ -17,6 +17,8 @@ from palmette.engine.actor import Measurement, TextFile, Violation
 
 Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 Status = Literal["pass", "partly", "fail"]
+PREPARATION = "preprocess.py"
+"""The file that makes features of rows, in every project."""
 
 
 class Settings(Model):
@@ -93,17 +95,17 @@ class Treatment(Model):
 
 
 class Derived(Model):
-    """A feature that is computed from numbers of the same row; missing where one of them is."""
+    """A feature that is computed from numbers or instants of the same row; missing where one of them is."""
 
     name: str
     """Letters, digits and single underscores."""
     operation: Literal[
-        "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "missing"
+        "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "elapsed", "missing"
     ]
     """difference: the first less the second; ratio: the first by the second; log: of 1 + x, with the sign of x;
-    missing: how many of them are."""
+    elapsed: days from the first instant to the second; missing: how many of them are."""
     columns: tuple[str, ...]
-    """Columns that are numbers or yes and no."""
+    """Columns that are numbers or yes and no; of instants for elapsed."""
     reason: str
     """Why a model could not find it easily by itself; one sentence."""
 
@@ -287,7 +289,9 @@ class Assessment(Model):
     rows: int
     """Of the hold-out; 0 where there are too few for one, and scores are out of fold."""
     scores: tuple[Score, ...]
-    """The metric of the run first."""
+    """The metric of the run first, unless it is `unmeasured`."""
+    unmeasured: str = ""
+    """Why the metric of the run has no value on the hold-out, in a sentence; empty where it has one."""
     judged: tuple[Judged, ...] = ()
     status: Status
     """Of all together."""

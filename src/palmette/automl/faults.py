@@ -10,12 +10,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from palmette.automl.artefacts import Assembly, Track
+from palmette.automl.artefacts import PREPARATION, Assembly, Track
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import told_from
 
-PREPARATION = "preprocess.py"
 AT_WORK = frozenset(
     {
         "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted", "openapi-missing",

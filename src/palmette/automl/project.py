@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palmette.automl.artefacts import TrackRun
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Metric, Predictions
 from palmette.automl.modalities import Blueprint, modality_of
-from palmette.automl.selection import Selection
+from palmette.automl.selection import Candidate, Member
 from palmette.engine import TextFile
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 
@@ -75,10 +76,13 @@ class Project:
         with _Watch(self.folder / out / TRIALS, track, metric, seconds, told):
             return self.python("train.py", *given, seconds=2 * seconds + 60)
 
-    def fit_again(self, chosen: Selection, blueprint: Blueprint, place: str, seconds: float) -> ExecutionResult:
-        """Fits chosen members on the rows that were laid out in `place`, if time is enough; leaves `again` there."""
-        members = self.folder / place / "members.json"
-        members.write_text(chosen.model_dump_json(), encoding="utf-8")
+    def fit_again(self, members: Iterable[Member], blueprint: Blueprint, place: str, seconds: float) -> ExecutionResult:
+        """Fits members on the rows that were laid out in `place`, if time is enough; leaves `again` there.
+
+        Those with rounds are repeated: the targets of validation rows are kept from them.
+        """
+        told = json.dumps({"members": [one.model_dump() for one in members]})
+        (self.folder / place / "members.json").write_text(told, encoding="utf-8")
         rows, folds = f"{place}/train.{blueprint.source.format}", f"{place}/folds.csv"
         given = ["--data", rows, "--folds", folds, "--members", f"{place}/members.json", "--out", f"{place}/again"]
         return self.python("train.py", *given, seconds=seconds)
@@ -97,6 +101,17 @@ class Project:
         if not done.ok:
             return done
         return modality.predictions(pd.read_csv(said, dtype=str, keep_default_na=False), len(rows))
+
+
+def candidates_of(
+    folder: Path, runs: Iterable[TrackRun], blueprint: Blueprint, material: Material
+) -> dict[str, tuple[TrackRun, Candidate]]:
+    """What training left in a project's folder, verified, by name: of the first track where several have one."""
+    found: dict[str, tuple[TrackRun, Candidate]] = {}
+    for run in runs:
+        for candidate in modality_of(blueprint).candidates(folder / run.folder, material).candidates:
+            found.setdefault(candidate.name, (run, candidate))
+    return found
 
 
 class _Watch:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from palmette.automl.artefacts import PREPARATION
 from palmette.documents import parse_document, read_text
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import reach
@@ -20,8 +21,6 @@ __all__ = ["CODE", "OWN", "Reach", "objections"]
 
 OWN = frozenset({"contract", "models", "preprocess", "target"})
 """Modules of a project that generated code may import."""
-READS = "preprocess.py"
-"""The only file that reads anything."""
 
 
 class Lists(reach.Lists):
@@ -66,5 +65,5 @@ def objections(files: Iterable[TextFile], own: Iterable[TextFile] = ()) -> list[
         violation
         for file in files
         if file not in known
-        for violation in judge.violations(file, rows_alone=file.path != READS)
+        for violation in judge.violations(file, rows_alone=file.path != PREPARATION)
     ]

@@ -254,6 +254,25 @@ def test_preparation_that_fails_later_is_told_apart(guided: SmallModel, tracks: 
     assert len(guided.sandbox.started) == before and "preprocess.py" in provider.prompts[1].messages[1].text
 
 
+@pytest.mark.parametrize(("old", "new"), [
+    ("target[side], minlength=2) + 1 for side in self._sides(features)",
+     "valid_target[side], minlength=2) + 1 for side in self._sides(valid_features)"),
+    ("minlength=2) + 1", "minlength=2) + 40 * np.random.rand(2)"),
+], ids=["learns what it predicts", "never says the same"])  # fmt: skip
+def test_predictions_that_follow_what_is_predicted_are_refused(
+    old: str, new: str, guided: SmallModel, tracks: TrackCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that stops early by the same rows is not: other tests train one."""
+    monkeypatch.setattr(assembling, "FOREIGN_SECONDS", 0.1)
+    assert own_models(tracks).count(old) == 1
+    wrong = rewritten(tracks, "models/traditional.py", own_models(tracks).replace(old, new))
+    asked = guided.input(Assembler).model_copy(update={"models": (wrong,)})
+    _, verdict = next(attempts(guided, guided.make(Assembler), asked))
+    (violation,) = verdict.violations if verdict else ()
+    assert (violation.code, violation.subject) == ("contract-misused", "models/traditional.py")
+    assert re.search(r"told other targets of them: shallow \(off by \d+% of their spread\)\. Only", violation.message)
+
+
 @pytest.mark.parametrize(("budget", "due"), [(120.0, 9.0), (5.0, 5.0)])
 def test_training_takes_no_longer_than_the_request_allows(budget: float, due: float, guided: SmallModel) -> None:
     asked, limit = guided.input(GuidelineWriter), {"quantity": "training time", "comparison": "<=", "words": "9 s"}

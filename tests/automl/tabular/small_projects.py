@@ -113,10 +113,11 @@ class Project:
         argv, env = self.command(*arguments)
         return self.sandbox.run(argv, cwd=self.folder, env=env, limits=Limits(seconds=120))
 
-    def run_all(self, *programs: tuple[str, ...]) -> None:
-        """Programs of the project one after the other in one process, to import their libraries once."""
+    def run_all(self, *programs: tuple[str, ...]) -> str:
+        """Programs of the project one after the other in one process, to import their libraries once; what is said."""
         done = self.run("-c", ONE_BY_ONE, json.dumps(programs))
         assert done.ok, done.stdout + done.stderr
+        return done.stdout
 
     @property
     def folds(self) -> np.ndarray:
@@ -155,6 +156,8 @@ class Trained:
     chosen: Selection
     again: Found
     """Of the same search; of the chosen members, where `is_repeated`."""
+    told: str
+    """What that search, or fit, has said."""
     is_repeated: bool
     new: pd.DataFrame
     said: pd.DataFrame

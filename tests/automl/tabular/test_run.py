@@ -35,13 +35,15 @@ def test_training_leaves_candidates_that_hold(trained: Train, task: str) -> None
 
 @pytest.mark.parametrize("task", ["multiclass", "regression"])
 def test_the_chosen_members_repeat_their_score(trained: Train, task: str) -> None:
-    """Early stopping, random trees and all: the rounds are written down."""
+    """Early stopping, random trees and all: the rounds are written down, and no target of a validation row is told."""
     one = trained(task)
     assert one.is_repeated
     assert [candidate.name for candidate in one.again.candidates] == [member.name for member in one.chosen.members]
     outputs = one.chosen.outputs(one.again.candidates)
     np.testing.assert_array_equal(outputs, one.chosen.outputs(one.found.candidates))
     assert one.project.judge.score(outputs, one.chosen.class_weights) == one.chosen.score
+    assert one.told.splitlines()[-1].endswith(f" of all members together: {one.chosen.score:.6g}")
+    assert "left" not in one.told, "there is no time to be left of"
 
 
 def test_a_search_with_time_enough_is_the_same_again(trained: Train) -> None:

@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
 from small_projects import COLUMNS, Project, blueprint_of, guests, write
 
 from palmette.automl.data import Dialect, Reading, Threshold
+from palmette.automl.measure import Predictions, metric_of, score
 from palmette.automl.modalities.tabular import (
     ALGORITHMS,
     TRACKS,
@@ -30,7 +32,7 @@ from palmette.automl.modalities.tabular import (
 )
 from palmette.automl.modalities.tabular.rows import write_rows
 from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
-from palmette.sandbox import Sandbox
+from palmette.sandbox import Limits, Sandbox, python_command
 
 KINDS = {column.kind: column for column in COLUMNS}
 MOST_LINES = 200
@@ -100,6 +102,37 @@ def test_only_what_is_needed_is_written(written: Path) -> None:
     assert "Left out" not in text("numbers_only", "preprocess.py")
     assert '"knn"' in text("values", "models/traditional.py")
     assert "knn" not in text("lines_of_JSON", "models/traditional.py"), "distances to a million rows"
+
+
+METRIC_PROBE = """
+import json, sys
+import numpy as np
+for folder, truth, outputs in json.load(open("asked.json")):
+    sys.path.insert(0, folder)
+    import score
+    print(score.metric(np.array(truth), np.array(outputs)))
+    for name in ("score", "target", "contract"):
+        sys.modules.pop(name, None)
+"""
+
+
+def test_the_metric_of_a_project_is_that_of_the_harness(written: Path, sandbox: Sandbox) -> None:
+    random, asked, due = np.random.default_rng(0), [], []
+    for name, (task, changes) in VARIANTS.items():
+        blueprint = blueprint_of(task, **changes)
+        count = len(blueprint.classes)
+        outputs = random.dirichlet(np.ones(count), 60) if count else random.uniform(0.2, 4, 60)
+        truth = random.integers(0, count, 60) if count else random.uniform(0.2, 4, 60)
+        said = np.array(blueprint.classes)[outputs.argmax(axis=1)] if count else blueprint.restored(outputs)
+        known = np.array(blueprint.classes)[truth] if count else blueprint.restored(truth)
+        made = Predictions(said, outputs if count else None, blueprint.classes)
+        asked.append((name.replace(" ", "_"), truth.tolist(), outputs.tolist()))
+        due.append(score(metric_of(blueprint.metric, blueprint.task), known, made, blueprint.positive))
+    (written / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+    argv = python_command("-c", METRIC_PROBE)
+    done = sandbox.run(argv, cwd=written, env={"PYTHONPATH": str(written)}, limits=Limits(seconds=120))
+    assert done.ok, done.stderr
+    assert [float(line) for line in done.stdout.splitlines()] == pytest.approx(due, rel=1e-9)
 
 
 @pytest.mark.parametrize("tracks", [("traditional",), tuple(TRACKS)])

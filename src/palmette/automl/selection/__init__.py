@@ -4,7 +4,7 @@ Nothing that training printed or wrote as a score counts here: everything is com
 """
 
 from palmette.automl.selection.candidates import Candidate, Expected, Found, Trial, read_candidates
-from palmette.automl.selection.choice import Member, Selection, select
+from palmette.automl.selection.choice import Member, Selection, alone, select
 from palmette.automl.selection.judge import Judge, Scorer
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Scorer",
     "Selection",
     "Trial",
+    "alone",
     "read_candidates",
     "select",
 ]

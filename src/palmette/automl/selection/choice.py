@@ -34,6 +34,12 @@ class Member(Model):
     rounds: tuple[int | None, ...]
     weight: float
 
+    @classmethod
+    def of(cls, candidate: Candidate, weight: float = 1.0) -> Member:
+        """The candidate as it was fitted."""
+        kept = candidate.trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"})
+        return cls(**kept, weight=weight)
+
 
 class Selection(Model):
     """What is delivered; as JSON it is the project's `members.json`."""
@@ -69,18 +75,26 @@ def select(candidates: Sequence[Candidate], judge: Scorer, allowed: Collection[s
     picked, worth = _greedy(ranked[: MOST_CANDIDATES if judge.blends else 1], judge)
     if worth - best.worth <= LEAST_GAIN * abs(best.worth):
         picked = Counter({0: 1})
-    total = picked.total()
-    members = tuple(_member(ranked[place].candidate, count / total) for place, count in sorted(picked.items()))
-    outputs = _mean([(ranked[place].candidate.outputs, count / total) for place, count in picked.items()])
+    parts = [(ranked[place].candidate, count / picked.total()) for place, count in sorted(picked.items())]
+    return _selection(parts, best.candidate, judge)
+
+
+def alone(candidate: Candidate, judge: Scorer) -> Selection:
+    """A candidate by itself, at its own decision."""
+    return _selection([(candidate, 1.0)], candidate, judge)
+
+
+def _selection(parts: Sequence[tuple[Candidate, float]], best: Candidate, judge: Scorer) -> Selection:
+    """Candidates with their weights, at the decision that suits their mean."""
+    outputs = _mean([(one.outputs, weight) for one, weight in parts])
     weights = judge.class_weights(outputs)
-    alone = best.candidate.outputs
     return Selection(
         metric=judge.metric.name,
         score=judge.score(outputs, weights),
-        members=members,
+        members=tuple(Member.of(one, weight) for one, weight in parts),
         class_weights=weights,
-        best_single=best.candidate.name,
-        single_score=judge.score(alone, judge.class_weights(alone)),
+        best_single=best.name,
+        single_score=judge.score(best.outputs, judge.class_weights(best.outputs)),
     )
 
 
@@ -104,9 +118,3 @@ def _greedy(ranked: Sequence[_Ranked], judge: Scorer) -> tuple[Counter[int], flo
 def _mean(parts: Sequence[tuple[Floats, float]]) -> Floats:
     first, *others = [outputs * weight for outputs, weight in parts]
     return sum(others, start=first)
-
-
-def _member(candidate: Candidate, weight: float) -> Member:
-    trial = candidate.trial
-    kept = trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"})
-    return Member(**kept, weight=weight)

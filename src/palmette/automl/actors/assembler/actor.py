@@ -10,8 +10,8 @@ from typing import Literal
 
 from palmette.automl.actors.assembler.failures import analysed, failed_in
 from palmette.automl.actors.assembler.repair import Draft, Repairer, given_up
-from palmette.automl.actors.error_analyser.offline import PREPARATION
-from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode, TrackRun
+from palmette.automl.actors.assembler.repeating import unrepeated
+from palmette.automl.artefacts import PREPARATION, Assembly, Code, Settings, Track, TrackCode, TrackRun
 from palmette.automl.data import Dataset
 from palmette.automl.faults import rules_own
 from palmette.automl.material import Material
@@ -89,10 +89,13 @@ class Assembler(BaseActor):
         project = Project(self.store.fresh(made.store), self.sandbox)
         project.write(made.files)
         material = Material.of(input.dataset, input.profile)
-        is_foreign = any(file.path.startswith("models/") and file not in own for file in made.files)
-        for track in input.tracks if input.sampled else ():
-            context.progress(f"{track}: on a sample")
-            wrong = self._on_sample(project, track, material, input.blueprint, is_foreign)
+        foreign = {file.path for file in made.files if file not in own}
+        for code in input.models if input.sampled else ():
+            if code.unavailable:
+                continue
+            context.progress(f"{code.track}: on a sample")
+            is_foreign = any(file.path in foreign for file in code.files)
+            wrong = self._on_sample(project, code.track, material, input.blueprint, is_foreign)
             if wrong is not None:
                 return Attempt(made.model_copy(update={"failures": (wrong,)}), drawn.reason, drawn.fix)
         runs = self._in_full(project, input.tracks, material, input, context)
@@ -145,16 +148,17 @@ class Assembler(BaseActor):
     ) -> Violation | None:
         """What goes wrong on a few rows; None if nothing does.
 
-        Of models that the rules have written, candidates may fail for the data's sake; of others, that is a mistake.
+        Of models that the rules have written, candidates may fail for the data's sake; of others, that is a mistake,
+        and what they predict must not depend on the targets of those rows.
         """
         modality = modality_of(blueprint)
         sample = modality.sample(material, SAMPLE)
         project.lay_out(sample, blueprint, "sample")
         done = project.train(track, blueprint, FOREIGN_SECONDS if is_foreign else SAMPLE_SECONDS, "sample")
         found = modality.candidates(project.folder / "sample" / "tracks" / track, sample)
-        if done.ok and found.candidates and not (is_foreign and failed_in(found)):
-            return None
-        return analysed(project.folder, track, done, found)
+        if not done.ok or not found.candidates or (is_foreign and failed_in(found)):
+            return analysed(project.folder, track, done, found)
+        return unrepeated(project, track, found, sample, blueprint) if is_foreign else None
 
     def _in_full(
         self, project: Project, tracks: Sequence[Track], material: Material, input: AssemblerInput, context: Context

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from palmette.automl.artefacts import PREPARATION
 from palmette.automl.faults import broken_side, frames
 from palmette.automl.selection import Found, Trial
 from palmette.engine import Violation
 from palmette.sandbox import ExecutionResult, told_from
 
-PREPARATION = ("preprocess.py", "target.py", "contract.py")
+PREPARED_BY = (PREPARATION, "target.py", "contract.py")
 
 
 def failed_in(found: Found) -> list[Trial]:
@@ -33,10 +34,10 @@ def analysed(folder: Path, track: str, done: ExecutionResult, found: Found) -> V
         unfulfilled = side != "predictions"
     else:
         own = [name for name in frames(trace) if not name.startswith("/")]
-        unfulfilled = bool(own) and own[-1] in PREPARATION
+        unfulfilled = bool(own) and own[-1] in PREPARED_BY
     return Violation(
         code="contract-unfulfilled" if unfulfilled else "contract-misused",
         message=f"{track} fails on a sample: {last.strip()[:300] or told[0]}",
         evidence=trace[-4000:],
-        subject="preprocess.py" if unfulfilled else f"models/{track}.py",
+        subject=PREPARATION if unfulfilled else f"models/{track}.py",
     )

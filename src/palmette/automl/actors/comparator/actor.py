@@ -15,7 +15,8 @@ from palmette.automl.measure import skill
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.selection import Candidate, Member, Scorer, Selection, select
+from palmette.automl.project import candidates_of
+from palmette.automl.selection import Candidate, Scorer, Selection, alone, select
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
@@ -68,7 +69,7 @@ class Comparator(BaseActor):
             prune(folder / run.folder / "fold_models", kept)
         best = _baseline(known, judge)
         if best is not None:
-            deposit(folder / "baseline", _alone(best, judge), fitted)
+            deposit(folder / "baseline", alone(best, judge), fitted)
         return Attempt(made)
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
@@ -95,14 +96,13 @@ class Comparator(BaseActor):
 
     def _known(self, input: ComparatorInput) -> tuple[list[_Known], Scorer]:
         material = Material.of(input.dataset, input.profile)
-        modality = modality_of(input.blueprint)
-        folders = [(run.track, self.store.folder(input.assembly.store) / run.folder) for run in input.assembly.tracks]
-        found: dict[str, _Known] = {}
-        for track, folder in folders:
-            for candidate in modality.candidates(folder, material).candidates:
-                of = "baseline" if candidate.name in modality.BASELINES else track
-                found.setdefault(candidate.name, _Known(of, folder, candidate))
-        return list(found.values()), modality.judge(material)
+        modality, folder = modality_of(input.blueprint), self.store.folder(input.assembly.store)
+        found = candidates_of(folder, input.assembly.tracks, input.blueprint, material)
+        known = [
+            _Known("baseline" if name in modality.BASELINES else run.track, folder / run.folder, candidate)
+            for name, (run, candidate) in found.items()
+        ]
+        return known, modality.judge(material)
 
 
 def _missing(name: str) -> Violation:
@@ -118,7 +118,7 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
     chosen = select(allowed, judge)
     if len(chosen.members) > 1 and input.choice and not input.choice.proposal.data.plan.ensemble:
         (best,) = [one for one in candidates if one.name == chosen.best_single]
-        chosen = _alone(best, judge)
+        chosen = alone(best, judge)
     outputs = chosen.outputs(candidates)
     better, reason = _beats(judge, chosen, outputs, _baseline(known, judge))
     board = _leaderboard(known, judge, chosen, outputs)
@@ -143,19 +143,19 @@ def _leaderboard(known: list[_Known], judge: Scorer, chosen: Selection, outputs:
     shown = [*ranked[:SHOWN], *(one for one in ranked[SHOWN:] if one.track == "baseline")]
     dummy = next((judge.score(one.candidate.outputs) for one in known if one.candidate.name == "dummy"), None)
     members = {member.name for member in chosen.members}
-    alone = len(members) == 1
+    single = len(members) == 1
     lines = [
         Standing(
             name=one.candidate.name,
             track=one.track,
             algorithm=one.candidate.trial.algorithm,
             seconds=one.candidate.trial.seconds,
-            chosen=alone and one.candidate.name in members,
+            chosen=single and one.candidate.name in members,
             **_figures(judge, one.candidate.outputs, judge.class_weights(one.candidate.outputs), dummy),
         )
         for one in shown
     ]
-    if not alone:
+    if not single:
         whole = Standing(
             name="ensemble",
             track="ensemble",
@@ -181,23 +181,6 @@ def _baseline(known: list[_Known], judge: Scorer) -> Candidate | None:
     """The best of the baselines."""
     found = [one.candidate for one in known if one.track == "baseline"]
     return max(found, key=lambda one: judge.worth(one.outputs), default=None)
-
-
-def _alone(candidate: Candidate, judge: Scorer) -> Selection:
-    """A candidate by itself, at its own decision."""
-    weights = judge.class_weights(candidate.outputs)
-    score = judge.score(candidate.outputs, weights)
-    trial = candidate.trial
-    kept = trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"})
-    member = Member(**kept, weight=1.0)
-    return Selection(
-        metric=judge.metric.name,
-        score=score,
-        members=(member,),
-        class_weights=weights,
-        best_single=trial.name,
-        single_score=score,
-    )
 
 
 def deposit(folder: Path, chosen: Selection, fitted: dict[str, Path]) -> None:

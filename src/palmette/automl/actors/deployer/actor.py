@@ -152,9 +152,8 @@ class Deployer(BaseActor):
             yield Violation(code="delivery-differs", message=message, subject=path)
 
     def _texts(self, input: DeployerInput) -> dict[str, str]:
-        selection = input.comparison.selection
         rows = self._fitted(input) / f"train.{input.blueprint.source.format}"
-        return contents.texts_of(input.assembly, selection, rows, self._folder(input))
+        return contents.texts_of(input.assembly, input.comparison, rows, self._folder(input))
 
     def _folder(self, input: DeployerInput) -> Path:
         return Path(input.settings.out).absolute() if input.settings.out else self.delivered

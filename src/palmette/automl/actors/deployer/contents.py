@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from palmette.automl.artefacts import Assembly
+from palmette.automl.artefacts import Assembly, Comparison
+from palmette.automl.report.wording import metric
 from palmette.automl.selection import Selection
 from palmette.engine.actor import Violation
 
@@ -18,8 +19,8 @@ README = "README.md"
 AGAIN = """
 ## The score again
 
-On the rows that the model was chosen by, {metric} is {score:.6g}{alone}. The same rows in the same folds
-give it again:
+On the rows that the model was chosen by, {metric} is {score:.6g}{alone}, {measured}. The same rows in the same
+folds make the model again:
 
 ```
 python train.py --data {data} --folds {folds} --members model/members.json --out again
@@ -27,13 +28,14 @@ python train.py --data {data} --folds {folds} --members model/members.json --out
 """
 
 
-def texts_of(assembly: Assembly, selection: Selection, rows: Path, folder: Path) -> dict[str, str]:
+def texts_of(assembly: Assembly, comparison: Comparison, rows: Path, folder: Path) -> dict[str, str]:
     """The text files of the delivery, by path; beside the training rows in the file `rows` are their folds."""
     texts = {file.path: file.text for file in assembly.files}
     data, folds = (_seen_from(folder, file) for file in (rows, rows.with_name("folds.csv")))
-    single = len(selection.members) == 1
-    alone = "" if single else f", {selection.single_score:.6g} of the best member alone"
-    again = AGAIN.format(metric=selection.metric, score=selection.score, alone=alone, data=data, folds=folds)
+    selection = comparison.selection
+    alone = "" if len(selection.members) == 1 else f" ({selection.single_score:.6g} of the best member alone)"
+    told = {"metric": metric(selection.metric), "score": selection.score, "measured": comparison.measured}
+    again = AGAIN.format(alone=alone, data=data, folds=folds, **told)
     texts[README] = texts.get(README, "").rstrip() + "\n" + again
     texts[MEMBERS] = selection.model_dump_json(indent=1) + "\n"
     return texts

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from palmette.automl import briefs
-from palmette.automl.actors.error_analyser.offline import PREPARATION, Analysis, AnalysisInput, Kind, by_trace
+from palmette.automl.actors.error_analyser.offline import Analysis, AnalysisInput, Kind, by_trace
+from palmette.automl.artefacts import PREPARATION
 from palmette.engine import Attempt, Context, TextFile, Verdict, Violation
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 

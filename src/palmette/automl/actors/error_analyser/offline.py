@@ -9,7 +9,6 @@ from palmette.engine import TextFile, Violation
 
 Kind = Literal["contract-unfulfilled", "contract-misused", "other"]
 """unfulfilled: what preparation gives is not what was agreed; misused: a model takes it for something else."""
-PREPARATION = "preprocess.py"
 
 
 class AnalysisInput(Model):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import statistics
 
-from palmette.automl.actors.implementation_verifier.asking import Asking, Told
+from palmette.automl.actors.implementation_verifier.asking import Asking
+from palmette.automl.actors.implementation_verifier.counting import parameters_of
 from palmette.automl.actors.implementation_verifier.judging import Answering, Measured, judged, overall
+from palmette.automl.actors.implementation_verifier.unheld import told_of_training_rows
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint import Service, rows_of_requests
 from palmette.automl.faults import located
 from palmette.automl.material import Material
-from palmette.automl.measure import METRICS
 from palmette.automl.modalities import Blueprint
 from palmette.automl.profile import Profile
 from palmette.automl.project import Project
@@ -41,7 +42,10 @@ class ImplementationInput(Model):
 
 
 class ImplementationVerifier(BaseActor):
-    """The hold-out is used here for the first time, and only to report: it sends nobody back."""
+    """The hold-out is used here for the first time, and only to report: it sends nobody back.
+
+    Where there is none, the model is judged by the predictions that it was chosen by.
+    """
 
     name = "implementation_verifier"
     description = "Scores the chosen model on the hold-out and holds every constraint against its measured number."
@@ -57,25 +61,27 @@ class ImplementationVerifier(BaseActor):
         material = Material.of(input.dataset, input.profile)
         project = Project(self.store.folder(input.assembly.store), self.sandbox)
         context.progress(f"{len(material.holdout)} rows that no training saw")
-        metrics = [one.metric for one in input.requirements.problem.constraints if one.metric]
-        asking = Asking(project, material, input.blueprint, input.comparison, context.workspace, metrics)
-        told = asking.told() if len(material.holdout) else Told((_out_of_fold(input),))
+        asking = Asking(input, project, material, context.workspace)
+        told = asking.told() if len(material.holdout) else told_of_training_rows(input, project, material)
         if isinstance(told, ExecutionResult):
             wrong = located([_failed(told)], project.folder, input.assembly, input.blueprint)
             return Attempt(None, wrong[0].message, TERMINATE, wrong)
-        scores = told.scores
+        quantities = {one.quantity for one in input.requirements.problem.constraints}
         measured = Measured(
-            scores={one.metric: one for one in scores},
+            scores={one.metric: one for one in told.scores},
+            scored="on the hold-out" if len(material.holdout) else input.comparison.measured,
             training_seconds=sum(run.seconds for run in input.assembly.tracks),
             megabytes=_megabytes(project),
-            answering=self._answering(project, material, input),
-            algorithms=tuple(member.algorithm for member in input.comparison.selection.members),
+            answering=self._answering(project, material, input) if "prediction time" in quantities else None,
+            members={one.name: one.algorithm for one in input.comparison.selection.members},
+            parameters=parameters_of(project, context.workspace) if "parameters" in quantities else None,
         )
         held = tuple(judged(input.requirements, measured))
         return Attempt(
             Assessment(
                 rows=len(material.holdout),
-                scores=scores,
+                scores=told.scores,
+                unmeasured=told.unmeasured,
                 judged=held,
                 status=overall(held),
                 training_seconds=round(measured.training_seconds, 1),
@@ -91,12 +97,15 @@ class ImplementationVerifier(BaseActor):
         """Nothing is hidden: every constraint has its number; one that a revised plan could keep goes back, once."""
         measured = [
             Measurement(
-                name=f"{one.metric} {'on the hold-out' if output.rows else 'out of fold'}",
+                name=f"{one.metric} {'on the hold-out' if output.rows else input.comparison.measured}",
                 status="passed" if input.comparison.better else "warning",
                 detail=f"{one.value:.4f} (95 % interval {one.low:.4f} to {one.high:.4f})" + _beside(one),
             )
-            for one in output.scores[:1]
+            for one in output.scores[: not output.unmeasured]
         ]
+        if output.unmeasured:
+            name = f"{input.comparison.selection.metric} on the hold-out"
+            measured.append(Measurement(name=name, status="warning", detail=output.unmeasured))
         measured += [
             Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
             for one in output.judged
@@ -111,14 +120,9 @@ class ImplementationVerifier(BaseActor):
         return Verdict.of(wrong, measured)
 
     def _answering(self, project: Project, material: Material, input: ImplementationInput) -> Answering | None:
-        """The times of requests for one row and, some at once, for all of the hold-out, where a constraint is about it.
-
-        Without a hold-out, all is the training rows.
-        """
-        if all(one.quantity != "prediction time" for one in input.requirements.problem.constraints):
-            return None
+        """The times of requests for one row and, some at once, for all of the rows that the model is judged on."""
         kinds = {column.name: column.kind for column in input.blueprint.columns}
-        every = rows_of_requests(material.holdout if len(material.holdout) else material.train, kinds)
+        every = rows_of_requests(material.judged.holdout, kinds)
         asked = rows_of_requests(material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED], kinds)
         parts = [every[start : start + AT_ONCE] for start in range(0, len(every), AT_ONCE)]
         with Service(self.sandbox, project.folder) as service:
@@ -142,15 +146,6 @@ def _failed(done: ExecutionResult) -> Violation:
     last = (done.stderr.strip().splitlines() or [done.note])[-1]
     message = f"Prediction of the hold-out fails: {last}"
     return Violation(code="prediction-failed", message=message, evidence=done.stderr[-4000:], subject="predict.py")
-
-
-def _out_of_fold(input: ImplementationInput) -> Score:
-    board, metric = input.comparison.leaderboard, METRICS[input.comparison.selection.metric]
-    (chosen,) = [one for one in board if one.chosen]
-    others = sorted((one.score for one in board if one.track == "baseline"), reverse=metric.greater_is_better)
-    return Score(
-        metric=metric.name, value=chosen.score, low=chosen.low, high=chosen.high, baseline=next(iter(others), None)
-    )
 
 
 def _megabytes(project: Project) -> float:

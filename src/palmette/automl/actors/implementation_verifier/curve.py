@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 from palmette.automl.artefacts import Comparison, CurveFact
 from palmette.automl.material import Material
 from palmette.automl.modalities import Blueprint, modality_of
@@ -33,10 +31,8 @@ def learning_curve(
     for count in counts:
         sample, place = modality.sample(material, count), f"curve/{count}"
         project.lay_out(sample, blueprint, place)
-        folds = len(np.unique(modality.folds(sample)))
-        alone = member.model_copy(update={"weight": 1.0, "rounds": (None,) * folds})
-        chosen, left = comparison.selection.model_copy(update={"members": (alone,)}), end - time.monotonic()
-        project.fit_again(chosen, blueprint, place, max(1.0, left))
+        learning = member.model_copy(update={"weight": 1.0, "rounds": ()})
+        project.fit_again([learning], blueprint, place, max(1.0, end - time.monotonic()))
         candidates = modality.candidates(project.folder / place / "again", sample).candidates
         if not candidates:
             return ()

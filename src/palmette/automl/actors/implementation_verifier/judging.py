@@ -31,11 +31,16 @@ class Measured:
 
     scores: Mapping[str, Score]
     """By metric; the metric of the run first."""
+    scored: str
+    """Where the scores are from, in words."""
     training_seconds: float
     megabytes: float
     answering: Answering | None
     """None where nothing is asked of it, or the endpoint did not start."""
-    algorithms: tuple[str, ...]
+    members: Mapping[str, str]
+    """Algorithms by member."""
+    parameters: Mapping[str, int] | None = None
+    """By member, of all its fitted models; None where nothing is asked of them, or they cannot be counted."""
 
 
 def judged(requirements: Requirements, measured: Measured) -> Iterator[Judged]:
@@ -54,30 +59,44 @@ def overall(found: Sequence[Judged]) -> Status:
 
 
 def _of(constraint: Constraint, measured: Measured) -> Judged:
-    holds = COMPARISONS[constraint.comparison]
-
-    def told(value: float, words: str) -> Judged:
-        status: Status = "pass" if holds(value, constraint.value) else "fail"
-        return Judged(constraint=constraint, wish=str(constraint), measured=words, status=status)
-
     match constraint.quantity:
         case "score":
             return _of_score(constraint, measured)
         case "training time":
-            return told(measured.training_seconds, f"{measured.training_seconds:.0f} s")
+            return _held(constraint, measured.training_seconds, f"{measured.training_seconds:.0f} s")
         case "prediction time":
             times = measured.answering
             if times is None:
-                said = "not measured: the endpoint did not start"
-                return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
+                return _unmeasured(constraint, "the endpoint did not start")
             if constraint.per == "set":
-                return told(times.seconds, f"{times.seconds:.2f} s for {times.rows} rows")
-            return told(times.milliseconds / 1000, f"{times.milliseconds:.1f} ms a row")
+                return _held(constraint, times.seconds, f"{times.seconds:.2f} s for {times.rows} rows")
+            return _held(constraint, times.milliseconds / 1000, f"{times.milliseconds:.1f} ms a row")
         case "model size":
-            return told(measured.megabytes * 1e6, f"{measured.megabytes:.2f} MB")
+            return _held(constraint, measured.megabytes * 1e6, f"{measured.megabytes:.2f} MB")
         case "parameters":
-            said = "not measured: parameters are not counted"
-            return Judged(constraint=constraint, wish=str(constraint), measured=said, status="partly")
+            return _of_parameters(constraint, measured)
+
+
+def _held(constraint: Constraint, value: float, words: str) -> Judged:
+    status: Status = "pass" if COMPARISONS[constraint.comparison](value, constraint.value) else "fail"
+    return Judged(constraint=constraint, wish=str(constraint), measured=words, status=status)
+
+
+def _unmeasured(constraint: Constraint, why: str) -> Judged:
+    return Judged(constraint=constraint, wish=str(constraint), measured=f"not measured: {why}", status="fail")
+
+
+def _of_parameters(constraint: Constraint, measured: Measured) -> Judged:
+    """partly where no member has any: a limit on them was meant for something."""
+    counts = measured.parameters
+    if counts is None:
+        return _unmeasured(constraint, "the fitted models cannot be read")
+    kinds = dict.fromkeys(measured.members[name] for name, count in counts.items() if not count)
+    without = f"{', '.join(kinds)} {'has' if len(kinds) == 1 else 'have'} none that could be counted" if kinds else ""
+    total = sum(counts.values())
+    if not total:
+        return Judged(constraint=constraint, wish=str(constraint), measured=without, status="partly")
+    return _held(constraint, total, "; ".join(filter(None, (f"{total:,} in all fitted models", without))))
 
 
 def _of_score(constraint: Constraint, measured: Measured) -> Judged:
@@ -85,9 +104,8 @@ def _of_score(constraint: Constraint, measured: Measured) -> Judged:
     holds = COMPARISONS[constraint.comparison]
     score = measured.scores.get(constraint.metric) if constraint.metric else next(iter(measured.scores.values()), None)
     if score is None:
-        said = f"not measured: {constraint.metric} cannot be computed on these rows"
-        return Judged(constraint=constraint, wish=str(constraint), measured=said, status="fail")
-    words = f"{score.metric} {score.value:.4f} (95 % interval {score.low:.4f} to {score.high:.4f})"
+        return _unmeasured(constraint, f"{constraint.metric} cannot be computed on these rows")
+    words = f"{score.metric} {score.value:.4f} {measured.scored} (95 % interval {score.low:.4f} to {score.high:.4f})"
     best = score.high if constraint.comparison in (">", ">=") else score.low
     status: Status = "partly" if holds(best, constraint.value) else "fail"
     if holds(score.value, constraint.value):
@@ -97,16 +115,17 @@ def _of_score(constraint: Constraint, measured: Measured) -> Judged:
 
 def _of_algorithms(wishes: Sequence[AlgorithmWish], measured: Measured) -> Iterator[Judged]:
     """Whether the members are of those that were asked for, which may be families; `ensemble` is about their number."""
-    used = ", ".join(dict.fromkeys(measured.algorithms))
+    algorithms = tuple(measured.members.values())
+    used = ", ".join(dict.fromkeys(algorithms))
     for mood, words in (("must", "only"), ("not", "no")):
         names = sorted(one.name for one in wishes if one.mood == mood and one.name != ENSEMBLE)
         if names:
-            members, family = set(measured.algorithms), {algorithm for name in names for algorithm in meant(name)}
+            members, family = set(algorithms), {algorithm for name in names for algorithm in meant(name)}
             ok = members <= family if mood == "must" else not members & family
             yield Judged(wish=f"{words} {' or '.join(names)}", measured=used, status="pass" if ok else "fail")
     for one in wishes:
         if one.name == ENSEMBLE:
-            several, count = one.mood == "must", len(measured.algorithms)
+            several, count = one.mood == "must", len(algorithms)
             wish = "several models together" if several else "a single model"
             told = f"{count} model{'s' * (count != 1)}"
             yield Judged(wish=wish, measured=told, status="pass" if (count > 1) == several else "fail")

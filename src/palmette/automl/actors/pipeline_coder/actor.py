@@ -8,13 +8,8 @@ from collections.abc import Mapping, Sequence
 from palmette.automl import briefs
 from palmette.automl.actors.assembler.actor import Assembler, AssemblerInput
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder, ModelingInput, ModelsAnswer, module_of
-from palmette.automl.actors.preprocessing_coder.actor import (
-    WRITTEN,
-    PreprocessAnswer,
-    PreprocessingCoder,
-    PreprocessingInput,
-)
-from palmette.automl.artefacts import Assembly, Code, Settings, Track, TrackCode
+from palmette.automl.actors.preprocessing_coder.actor import PreprocessAnswer, PreprocessingCoder, PreprocessingInput
+from palmette.automl.artefacts import PREPARATION, Assembly, Code, Settings, Track, TrackCode
 from palmette.automl.chances import by_rules, used_up
 from palmette.automl.data import Dataset
 from palmette.automl.faults import AT_WORK
@@ -106,7 +101,7 @@ class PipelineCoder(Agent):
 
     def recalled(self, output: Assembly) -> str:
         """What it has written itself."""
-        paths = {WRITTEN, *(f"models/{name}.py" for name in FILES)}
+        paths = {PREPARATION, *(f"models/{name}.py" for name in FILES)}
         files = [file for file in output.files if file.path in paths]
         return "\n\n".join(f"{file.path}:\n{fenced(file.text, 'python')}" for file in files)
 
@@ -167,7 +162,7 @@ def _drafts(input: PipelineInput) -> dict[str, TextFile]:
     own = [*modality.preparation_files(), *(file for track in tracks for file in modality.track_files(track))]
     texts = {file.path: file for file in own}
     found: dict[str, TextFile] = {}
-    for name, path in [("preprocess", WRITTEN), *((track, module_of(track)) for track in tracks)]:
+    for name, path in [("preprocess", PREPARATION), *((track, module_of(track)) for track in tracks)]:
         if not briefs.is_too_long("".join(one.text for one in [*found.values(), texts[path]])):
             found[name] = texts[path]
     return found

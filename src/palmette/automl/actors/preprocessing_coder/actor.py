@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from palmette.automl import briefs
-from palmette.automl.artefacts import Code
+from palmette.automl.artefacts import PREPARATION, Code
 from palmette.automl.chances import by_rules, used_up
 from palmette.automl.data import Dataset
 from palmette.automl.faults import answers_for
@@ -21,8 +21,6 @@ from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section
 from palmette.llm.brief import fenced
 from palmette.sandbox import Sandbox, told_from
 
-WRITTEN = "preprocess.py"
-"""What is written; the contract and its checks follow from the blueprint."""
 SAMPLE = 300
 """Rows that the code is tried on."""
 SHOWN = 6
@@ -62,13 +60,13 @@ class PreprocessingCoder(Agent):
 
     def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
         failed = used_up(context) if self.model else None
-        repairs = (by_rules(WRITTEN, failed),) if failed else ()
+        repairs = (by_rules(PREPARATION, failed),) if failed else ()
         return Attempt(Code(files=modality_of(input.blueprint).preparation_files(), repairs=repairs))
 
     def is_settled(self, input: PreprocessingInput, context: Context) -> bool:
         """A table so wide that no answer could hold the file, or a model whose chances are used up."""
         own = {file.path: file.text for file in modality_of(input.blueprint).preparation_files()}
-        return used_up(context) is not None or briefs.is_too_long(own[WRITTEN])
+        return used_up(context) is not None or briefs.is_too_long(own[PREPARATION])
 
     def parts(self, input: PreprocessingInput) -> Mapping[str, str]:
         return modality_of(input.blueprint).PREPARATION.model_dump()
@@ -83,18 +81,18 @@ class PreprocessingCoder(Agent):
             briefs.part(input.blueprint, "prep"),
             section("checks", own["contract.py"], rank=2, language="python"),
             section("rows", _seen(rows)),
-            section("draft", own[WRITTEN], rank=NEEDED, language="python"),
+            section("draft", own[PREPARATION], rank=NEEDED, language="python"),
         )
 
     def read(self, answer: PreprocessAnswer, input: PreprocessingInput, context: Context) -> Attempt[Code]:
         own = modality_of(input.blueprint).preparation_files()
         text = f"{answer.preprocess.rstrip()}\n"
-        files = tuple(file.model_copy(update={"text": text}) if file.path == WRITTEN else file for file in own)
+        files = tuple(file.model_copy(update={"text": text}) if file.path == PREPARATION else file for file in own)
         return Attempt(Code(files=files), answer.reason, answer.fix)
 
     def recalled(self, output: Code) -> str:
         """What it has written itself."""
-        return "\n\n".join(fenced(file.text, "python") for file in output.files if file.path == WRITTEN)
+        return "\n\n".join(fenced(file.text, "python") for file in output.files if file.path == PREPARATION)
 
     def check(self, input: PreprocessingInput, output: Code, context: Context) -> Verdict:
         """On a sample of training rows: reading, features and target keep the contract, for every row."""
@@ -115,7 +113,7 @@ class PreprocessingCoder(Agent):
             return Verdict(ok=True, measurements=(measured,))
         trace = told_from(project.folder, done.stderr) or done.note
         last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"The code ended {done.ended}.")
-        wrong = [Violation(code="contract-unfulfilled", message=last.strip(), evidence=trace, subject=WRITTEN)]
+        wrong = [Violation(code="contract-unfulfilled", message=last.strip(), evidence=trace, subject=PREPARATION)]
         return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: Code) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure import Interval, Metric, metric_of
+from palmette.automl.measure import Interval, Metric, Predictions, metric_of
 from palmette.automl.measure.metrics import Floats
 
 MOST_ROWS = 2_000
@@ -46,6 +46,9 @@ class ClusterJudge:
 
     def class_weights(self, outputs: Floats) -> None:
         """There is no decision to take."""
+
+    def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
+        return Predictions(outputs[:, 0].astype(np.int64))
 
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         return float(self._silhouettes(outputs).mean())

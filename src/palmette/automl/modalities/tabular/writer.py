@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from palmette.automl.measure import METRICS
 from palmette.automl.modalities.tabular import tables
 from palmette.automl.modalities.tabular.algorithms import BOOSTING, CLASSICAL, LIBRARIES, NETWORKS, Track
 from palmette.automl.modalities.tabular.blueprint import Blueprint
@@ -77,6 +78,8 @@ def _of_track(blueprint: Blueprint, track: Track) -> list[str]:
 
 def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
     """What the templates know: the blueprint, and what follows from it."""
+    from palmette.automl.report.wording import metric
+
     facts, classification = tables.facts_of(blueprint), blueprint.task == "classification"
     formulas = CLASSIFICATION if classification else REGRESSION
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
@@ -89,6 +92,8 @@ def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
         "has_texts": facts["has_texts"] or (classification and not blueprint.source.threshold),
         "has_numbers": facts["has_numbers"] or not classification or blueprint.source.threshold is not None,
         "formula": formulas[blueprint.metric],
+        "metric": metric(blueprint.metric),
+        "greater": METRICS[blueprint.metric].greater_is_better,
         "absolute": blueprint.metric in ABSOLUTE,
         "positive": blueprint.classes.index(positive) if positive else None,
         "boosting": [one for one in traditional if one in BOOSTING],

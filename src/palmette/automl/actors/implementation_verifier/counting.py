@@ -1,0 +1,56 @@
+"""How many numbers the fitted models have learnt: weights of networks and of lines; trees and neighbours have none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from palmette.automl.project import Project
+from palmette.sandbox import ExecutionResult
+
+SECONDS = 120.0
+PROGRAM = """
+import json, pathlib, sys
+import joblib
+import numpy as np
+
+WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_")
+
+def found(one, seen):
+    if id(one) in seen or isinstance(one, (str, bytes, type)):
+        return
+    seen[id(one)] = one
+    if hasattr(one, "named_parameters"):
+        yield from ((id(part), part.numel()) for part in one.parameters())
+    elif isinstance(one, dict):
+        for part in one.values():
+            yield from found(part, seen)
+    elif isinstance(one, (list, tuple)):
+        for part in one:
+            yield from found(part, seen)
+    else:
+        own = getattr(one, "__dict__", {})
+        for name in own.keys() & set(WEIGHTS):
+            parts = own[name] if isinstance(own[name], list) else [own[name]]
+            yield from ((id(part), int(np.size(part))) for part in parts)
+        yield from found({name: part for name, part in own.items() if name not in WEIGHTS}, seen)
+
+model, out = map(pathlib.Path, sys.argv[1:])
+counts = {}
+for member in sorted((model / "fold_models").iterdir()):
+    fitted = [joblib.load(path) for path in sorted(member.iterdir())]
+    counts[member.name] = sum(dict(found(fitted, {})).values())
+out.write_text(json.dumps(counts), encoding="utf-8")
+"""
+
+
+def parameters_of(project: Project, scratch: Path) -> dict[str, int] | None:
+    """By member of the chosen model: the parameters of its fitted models together; None where they cannot be read."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    out = scratch / "parameters.json"
+    done: ExecutionResult = project.python("-c", PROGRAM, "model", str(out), seconds=SECONDS, write=scratch)
+    try:
+        told = json.loads(out.read_text(encoding="utf-8")) if done.ok else None
+        return None if told is None else {str(name): int(count) for name, count in told.items()}
+    except (OSError, ValueError, AttributeError):  # whatever the project has left there
+        return None
