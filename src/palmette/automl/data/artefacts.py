@@ -69,8 +69,8 @@ class DataFile(Model):
 class Reading(Model):
     """How the values of a column are written in the file, and thus how to read new ones."""
 
-    form: Literal["number", "date", "boolean", "words", "native"]
-    """native: the file has types of its own."""
+    form: Literal["number", "date", "clock", "boolean", "words", "native"]
+    """clock: times of day, read as hours; native: the file has types of its own."""
     decimal: str = "."
     thousands: str = ""
     affix: str = ""

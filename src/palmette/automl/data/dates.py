@@ -53,6 +53,10 @@ SHARE = 0.6
 """Of a sample that must look like dates before all values are tried."""
 
 
+CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
+"""Hours, minutes, seconds, and which half of the day."""
+
+
 class Dates(NamedTuple):
     """Instants of texts, in UTC where zones are given, NaT for what is no date, and how they are written."""
 
@@ -84,6 +88,20 @@ def read_dates(texts: Sequence[str], name: str) -> Dates | None:
             found[at] = tried[best]
             formats.append(best)
     return Dates(found, tuple(formats), ambiguous)
+
+
+def hours_of(text: str) -> float:
+    """A time of day as hours since midnight; NaN for what is none.
+
+    >>> hours_of("13:45"), hours_of("1:45 pm"), hours_of("12:00:36 AM"), hours_of("noon")
+    (13.75, 13.75, 0.01, nan)
+    """
+    found = CLOCK.fullmatch(text)
+    if found is None:
+        return float("nan")
+    hour, minute, second, half = found.groups()
+    whole = int(hour) if half is None else int(hour) % 12 + 12 * (half in "Pp")
+    return whole + int(minute) / 60 + float(second or 0) / 3600
 
 
 def _shapes(sample: Sequence[str]) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from palmette.automl.data.artefacts import Reading, Repair
-from palmette.automl.data.dates import read_dates
+from palmette.automl.data.dates import hours_of, read_dates
 from palmette.automl.data.distinct import Distinct
 from palmette.automl.data.kinds import BOOLEAN, FALSE, TRUE
 from palmette.automl.data.numbers import floats_of, read_numbers
@@ -82,7 +82,7 @@ def _from_texts(texts: Texts, name: str, decimal_sign: str, nested: bool = False
     if not nested and (plain := _plain_numbers(texts, name, decimal_sign)) is not None:
         return plain
     column = Distinct(name, texts)
-    for read in (_numbers, _dates, _booleans):
+    for read in (_numbers, _dates, _clocks, _booleans):
         result = read(column, decimal_sign)
         if result is not None:
             return result
@@ -199,7 +199,7 @@ def _dates(column: Distinct, _: str) -> Typed | None:
         return None
     bad = kept[np.isnat(dates.values)]
     total, junk = column.rows(kept), column.rows(bad)
-    if junk > 0.05 * total and not (len(bad) <= FEW_WORDS and junk <= MOST_JUNK * total):
+    if _are_too_many(junk, total, len(bad)):
         return None
     values = np.full(len(column.stripped), np.datetime64("NaT"), dtype="datetime64[ns]")
     values[kept] = dates.values
@@ -214,6 +214,30 @@ def _dates(column: Distinct, _: str) -> Typed | None:
         repairs.append(Repair(code="ambiguous-dates", subject=column.name, count=int(total), text=said, changed=False))
     reading = Reading(form="date", formats=dates.formats, missing=nothing)
     return Typed(column.spread(values, np.datetime64("NaT")), reading, repairs)
+
+
+def _are_too_many(junk: float, total: float, different: int) -> bool:
+    """Whether so many of the rows are no date that the others are none either."""
+    return junk > 0.05 * total and not (different <= FEW_WORDS and junk <= MOST_JUNK * total)
+
+
+def _clocks(column: Distinct, _: str) -> Typed | None:
+    kept, texts, nothing = column.split(MISSING_NUMBERS)
+    hours = np.array([hours_of(text) for text in texts])
+    bad = kept[np.isnan(hours)] if len(kept) else kept
+    total, junk = column.rows(kept), column.rows(bad)
+    if not len(kept) or len(bad) == len(kept) or _are_too_many(junk, total, len(bad)):
+        return None
+    values = np.full(len(column.stripped), np.nan)
+    values[kept] = hours
+    said = f"{int(total)} times of day in {column.name!r} were read as hours since midnight: 13:45 is 13.75."
+    repairs = [*_told_missing(column, nothing)]
+    repairs.append(Repair(code="time-as-text", subject=column.name, count=int(total), text=said))
+    if len(bad):
+        said = f"{int(junk)} values of {column.name!r} are no times of day; they were read as missing."
+        repairs.append(Repair(code="not-a-time", subject=column.name, count=int(junk), text=said))
+    told = tuple(text for text in (*nothing, *(column.stripped[place] for place in bad)) if text)[:20]
+    return Typed(column.spread(values, np.nan), Reading(form="clock", missing=told), repairs)
 
 
 def _booleans(column: Distinct, _: str) -> Typed | None:

@@ -34,7 +34,7 @@ WHY: Mapping[Action, str] = {
     "number": "a quantity",
     "category": "one of a few names",
     "boolean": "yes or no",
-    "date parts": "an instant: its parts, and the days since the first",
+    "date parts": "an instant",
     "words": "a text: its words, and how many they are",
 }
 

@@ -12,6 +12,7 @@ from palmette.automl.artefacts import Derived
 from palmette.automl.data import Dialect, Reading, Threshold
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm
 from palmette.automl.modalities.tabular.derived import objections
+from palmette.automl.modalities.tabular.instants import PARTS, Part
 from palmette.automl.modalities.tabular.names import distinct, plain
 from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSION
 from palmette.documents import Model
@@ -45,6 +46,8 @@ class ColumnPlan(Model):
     maximum: float | None = None
     categories: tuple[str, ...] = ()
     """The values seen, of a categorical column with few; another one is not refused."""
+    parts: tuple[Part, ...] = PARTS
+    """Of an instant: what is made of it."""
     examples: tuple[Example, ...] = ()
     """A few values for documentation and tests, instants as ISO text."""
 
@@ -104,15 +107,15 @@ class TableBlueprint(Model):
     seed: int = 0
 
     @model_validator(mode="after")
-    def _derives_from_numbers(self) -> Self:
+    def _derives_from_what_there_is(self) -> Self:
         if found := [message for _, message in self.objections(self.derived)]:
             raise ValueError("; ".join(found))
         return self
 
     def objections(self, derived: Iterable[Derived]) -> Iterator[tuple[str, str]]:
         """Names of features that cannot be derived from these columns, each with why."""
-        numbers = [column.name for column in self.columns if column.kind in ("numeric", "boolean")]
-        return objections(derived, numbers, self.feature_names.values())
+        kinds = {column.name: column.kind for column in self.columns}
+        return objections(derived, kinds, self.feature_names.values())
 
     @property
     def feature_names(self) -> dict[str, str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
 from palmette.automl.data import Column
 from palmette.automl.measure.metrics import in_order
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Dropped, Example, Folds, Kind, Transform
+from palmette.automl.modalities.tabular.instants import PARTS, Made, moved, parts_of, spans
+from palmette.automl.modalities.tabular.names import distinct, plain
 from palmette.errors import UserError
 
 if TYPE_CHECKING:
@@ -52,13 +55,18 @@ def draft(
     rows: pd.DataFrame,
     wanted: Iterable[Algorithm] = ALGORITHMS,
     seed: int = 0,
+    time: str = "",
 ) -> Blueprint:
     """A blueprint for training rows, each with the target, whose columns are as described.
+
+    The rows to predict are later than these by the column `time`, if there is one.
 
     Raises:
         UserError: no column says anything about the target.
     """
-    kept, left = planned([column for column in columns if column.name != goal.target], rows)
+    used = [column for column in columns if column.name != goal.target]
+    drifts = {time: moved(rows[time], rows[goal.target])} if time else {}
+    kept, left = planned(used, rows, drifts)
     if not kept:
         reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in left) or "there is no other"
         message = f"No column is left to predict {goal.target!r} from: {reasons}."
@@ -76,6 +84,7 @@ def draft(
         rows=len(rows),
         columns=kept,
         dropped=left,
+        derived=tuple(spans((one.name for one in kept if one.kind == "datetime"), rows, _features(kept))),
         classes=in_order(classes.unique()) if is_classes else (),
         positive=None if goal.positive is None else WHOLE.sub(r"\1", goal.positive.strip()),
         transform="none" if is_classes else transform,
@@ -87,11 +96,16 @@ def draft(
     )
 
 
-def planned(columns: Iterable[Column], rows: pd.DataFrame) -> tuple[tuple[ColumnPlan, ...], tuple[Dropped, ...]]:
-    """Columns that models are given, and those that say nothing, whatever is learnt."""
+def planned(
+    columns: Iterable[Column], rows: pd.DataFrame, drifts: Mapping[str, float] = MappingProxyType({})
+) -> tuple[tuple[ColumnPlan, ...], tuple[Dropped, ...]]:
+    """Columns that models are given, and those that say nothing, whatever is learnt.
+
+    `drifts` says how far the target moves with a column by which later rows are to be predicted.
+    """
     every = list(columns)
     return (
-        tuple(_plan(column, rows[column.name]) for column in every if column.kind in KINDS),
+        tuple(_plan(one, rows[one.name], drifts.get(one.name)) for one in every if one.kind in KINDS),
         tuple(Dropped(name=one.name, reason=REASONS[one.kind]) for one in every if one.kind not in KINDS),
     )
 
@@ -101,13 +115,19 @@ def class_names(target: pd.Series) -> pd.Series:
     return target.astype(str).str.strip().str.replace(WHOLE, r"\1", regex=True)
 
 
-def _plan(column: Column, values: pd.Series) -> ColumnPlan:
+def _features(columns: Iterable[ColumnPlan]) -> Iterable[str]:
+    return distinct((column.name for column in columns), plain).values()
+
+
+def _plan(column: Column, values: pd.Series, drift: float | None) -> ColumnPlan:
     kind = KINDS[column.kind]
+    made = parts_of(values, drift) if kind == "datetime" else Made(PARTS, "")
     categories = sorted(class_names(values.dropna()).unique()) if kind == "categorical" else []
     return ColumnPlan(
         name=column.name,
         kind=kind,
-        treatment=_treatment(kind, column, values),
+        treatment="; ".join(filter(None, (_treatment(kind, column, values), made.reason))),
+        parts=made.parts,
         categories=tuple(categories) if len(categories) <= SHOWN_CATEGORIES else (),
         examples=tuple(_example(kind, one) for one in column.examples),
     )
@@ -117,7 +137,8 @@ def _treatment(kind: Kind, column: Column, values: pd.Series) -> str:
     missing = f"{column.missing:.1%} missing" if column.missing else "none missing"
     match kind:
         case "numeric":
-            return f"{missing}; {values.min():.6g} to {values.max():.6g}"
+            unit = ", hours written as 13:45" if column.reading.form == "clock" else ""
+            return f"{missing}; {values.min():.6g} to {values.max():.6g}{unit}"
         case "categorical":
             return f"{missing}; {column.distinct} categories"
         case "datetime":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import Score, Track, Worth
 from palmette.automl.goal import folds_wanted
 from palmette.automl.material import Material
-from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score
+from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score, undefined
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular import writer
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
@@ -100,9 +100,12 @@ print(len(features))
         assert goal.task != "clustering"
         columns = outlined(outline)
         aim = Goal(goal.task, goal.target, goal.metric, goal.positive)
-        drawn = draft(aim, columns, outline.rows, _algorithms(outline.algorithms), outline.seed)
+        time = outline.profile.aim.time
+        drawn = draft(aim, columns, outline.rows, _algorithms(outline.algorithms), outline.seed, time)
         found = {"title": f"{goal.target} ({goal.task})", "folds": _folds(drawn.folds, outline)}
-        said = {"derived": tuple(outline.derived), "validation": outline.validation}
+        own = {one.name for one in outline.derived} | {frozenset(one.columns) for one in outline.derived}
+        derived = [one for one in drawn.derived if not own & {one.name, frozenset(one.columns)}]
+        said = {"derived": (*derived, *outline.derived), "validation": outline.validation}
         return drawn.model_copy(update=found | said | as_outlined(drawn, outline))
 
     def preparation_files(self) -> tuple[TextFile, ...]:
@@ -149,6 +152,7 @@ print(len(features))
             classes=blueprint.classes,
             positive=blueprint.positive,
             restore=blueprint.restored,
+            units=material.units,
         )
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
@@ -170,15 +174,16 @@ print(len(features))
         asked = [name for name in also if METRICS[name].task == blueprint.task]
         for name in dict.fromkeys((blueprint.metric, *asked, *SIDE[blueprint.task])):
             metric = metric_of(name, blueprint.task)
-            try:
-                value = score(metric, truth, made, blueprint.positive)
-                range = interval(metric, truth, made, blueprint.positive)
-            except ValueError:  # a class that the hold-out does not have
+            if undefined(metric, truth):
                 continue
+            value = score(metric, truth, made, blueprint.positive)
+            range = interval(metric, truth, made, blueprint.positive, units=material.held_units)
             other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
-            if np.isfinite(value):
-                found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
+            found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
         return found
+
+    def unmeasured(self, material: Material) -> str:
+        return undefined(metric_of(self.blueprint.metric, self.blueprint.task), self.truth(material.holdout))
 
     def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
         """By how much the metric of the run becomes worse."""

@@ -19,6 +19,8 @@ class ReadingFacts(NamedTuple):
     number_forms: dict[str, tuple[str, str, str]]
     """Decimal sign, thousands sign, unit."""
     date_formats: dict[str, tuple[str, ...]]
+    clocks: list[str]
+    """Columns of times of day."""
     csv_options: str
     """Arguments of pandas."""
     has_header: bool
@@ -37,6 +39,7 @@ def reading_facts(blueprint: TableBlueprint) -> ReadingFacts:
             for name, one in readings.items()
             if one.form == "number" and (one.decimal, one.thousands, one.affix) != (".", "", "")
         },
+        clocks=[name for name, one in readings.items() if one.form == "clock"],
         date_formats={name: one.formats for name, one in readings.items() if one.formats},
         csv_options=_csv_options(source.dialect),
         has_header=source.dialect.header,

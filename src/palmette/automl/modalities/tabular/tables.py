@@ -13,7 +13,6 @@ from palmette.automl.modalities.tabular.names import distinct, identifier
 from palmette.automl.modalities.tabular.reading import reading_facts
 
 ROW_TYPES = {"numeric": "number", "categorical": "text", "boolean": "boolean", "datetime": "datetime", "text": "text"}
-DATE_PARTS = ("year", "month", "day", "weekday", "hour", "days")
 EXAMPLE_ROWS = 4
 ORDER = ("numeric", "boolean", "datetime", "categorical", "text")
 """Of the features, by kind of column."""
@@ -32,7 +31,7 @@ def features_of(blueprint: TableBlueprint) -> list[tuple[str, str]]:
 
 def _features_of(column: ColumnPlan, name: str) -> list[tuple[str, str]]:
     if column.kind == "datetime":
-        return [(f"{name}__{part}", "number") for part in DATE_PARTS]
+        return [(f"{name}__{part}", "number") for part in column.parts]
     if column.kind == "text":
         return [(name, "text"), (f"{name}__words", "number")]
     return [(name, "category" if column.kind == "categorical" else "number")]
