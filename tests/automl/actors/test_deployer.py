@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,11 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 from small_delivery import SmallDelivery, small_delivery
 
 from palmette.automl.actors.deployer.actor import CHECKED
+from palmette.automl.actors.implementation_verifier.actor import ImplementationInput, ImplementationVerifier
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint import MANIFEST
+from palmette.automl.material import Material
+from palmette.automl.requirements import Requirements
 from palmette.engine import TERMINATE, TextFile
 from palmette.sandbox import Limits, python_command
 
@@ -51,7 +55,31 @@ def test_the_readme_has_the_command_that_repeats_the_score(small: SmallDelivery,
     done = small.sandbox.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, limits=Limits(seconds=120))
     assert done.ok, done.stderr
     (trial,) = json.loads((tmp_path / "trials.json").read_text())
-    assert chosen.members[0].name == trial["name"] and chosen.score == pytest.approx(trial["score"], abs=1e-12)
+    assert chosen.members[0].name == trial["name"]
+    assert f" is {chosen.score:.6g}" in said and done.stdout.endswith(f" of all members together: {chosen.score:.6g}\n")
+
+
+def test_without_a_hold_out_the_model_is_judged_by_what_it_was_chosen_by(
+    small: SmallDelivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Material.of(small.input.dataset, small.input.profile)
+    monkeypatch.setattr(Material, "of", lambda *_: replace(whole, holdout=whole.holdout[:0]))
+    limits = [
+        {"quantity": "score", "metric": name, "comparison": ">=", "value": 0.01, "words": name}
+        for name in ("precision", "f1_macro")
+    ]
+    wanted = Requirements.model_validate({"text": "x", "problem": {"constraints": limits}})
+    names = ("dataset", "profile", "blueprint", "assembly", "comparison")
+    asked = ImplementationInput(requirements=wanted, **{name: getattr(small.input, name) for name in names})
+    context, chosen = small.context("implementation_verifier"), asked.comparison.selection
+    verifier = ImplementationVerifier(small.sandbox, small.store)
+    made = verifier.run(asked, context).output
+    assert made is not None and (made.rows, made.scores[0].value) == (0, pytest.approx(chosen.score, abs=1e-12))
+    assert {"accuracy", "roc_auc", "log_loss", "f1_macro", "precision"} <= {one.metric for one in made.scores}
+    assert all(one.low <= one.value <= one.high and one.baseline is not None for one in made.scores)
+    assert [one.status for one in made.judged] == ["pass", "pass"]
+    assert all(" out of fold (95 % interval" in one.measured for one in made.judged)
+    assert verifier.check(asked, made, context).measurements[0].name == f"{chosen.metric} out of fold"
 
 
 def test_a_delivery_stands_while_it_is_where_it_was_put(small: SmallDelivery, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from palmette.automl.measure.metrics import Floats
 from palmette.documents import Model
@@ -18,6 +18,10 @@ from palmette.engine.actor import Violation
 
 SUM_TOLERANCE = 1e-4
 """By how much the probabilities of a row may miss 1."""
+
+
+Rounds = Annotated[int, Field(ge=0, le=1_000_000)]
+"""All that validation rows may tell a fit: too few different numbers to hold their targets."""
 
 
 class Trial(Model):
@@ -31,7 +35,7 @@ class Trial(Model):
     note: str = ""
     score: float | None = None
     fold_scores: tuple[float | None, ...] = ()
-    rounds: tuple[int | None, ...] = ()
+    rounds: tuple[Rounds | None, ...] = ()
     seconds: float
 
 
