@@ -108,7 +108,7 @@ def test_columns_that_must_not_be_used_are_left_out_with_their_reason(deals: Giv
     plan = chain(given).data_plans[0]
     reasons = {one.column: one.reason for one in plan.treatments if one.action == "drop"}
     assert reasons == {
-        "number": "another in every row: it names the row",
+        "number": "another in every row, as a name is",
         "currency": "the same in every row",
         "region": "the request excludes it",
         "calls": "It repeats the target.",

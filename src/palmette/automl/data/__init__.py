@@ -4,6 +4,7 @@ The artefacts are here; what works on tables is imported where it is used: `data
 """
 
 from palmette.automl.data.artefacts import (
+    USELESS,
     Aim,
     Column,
     DataFile,
@@ -19,6 +20,7 @@ from palmette.automl.data.artefacts import (
 )
 
 __all__ = [
+    "USELESS",
     "Aim",
     "Column",
     "DataFile",

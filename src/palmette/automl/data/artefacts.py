@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,6 +12,12 @@ from palmette.errors import UserError
 
 Kind = Literal["numeric", "categorical", "boolean", "datetime", "text", "identifier", "constant", "list"]
 """What a column is to a model; `constant` includes columns without any value."""
+
+USELESS: Mapping[str, str] = {
+    "identifier": "another in every row, as a name is",
+    "constant": "the same in every row",
+}
+"""By kind of column that no model is given: why."""
 
 Role = Literal["train", "test", "predict", "submission"]
 """train: rows with the target; test: a given hold-out; predict: rows without it; submission: the form of an answer."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from palmette.automl.artefacts import DataPlan, Plan, Treatment
-from palmette.automl.data import Dataset
+from palmette.automl.data import USELESS, Dataset
 from palmette.automl.planning.algorithms import TREES
 from palmette.automl.planning.facts import preparation, training_rows
 from palmette.automl.profile import Profile
@@ -26,10 +26,6 @@ ACTIONS: Mapping[str, Action] = {
     "list": "words",
 }
 """By kind of column; columns of other kinds are left out."""
-USELESS: Mapping[str, str] = {
-    "identifier": "another in every row: it names the row",
-    "constant": "the same in every row",
-}
 WHY: Mapping[Action, str] = {
     "number": "a quantity",
     "category": "one of a few names",

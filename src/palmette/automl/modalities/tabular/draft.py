@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, assert_never
 
-from palmette.automl.data import Column
+from palmette.automl.data import USELESS, Column
 from palmette.automl.measure.metrics import in_order
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Dropped, Example, Folds, Kind, Transform
@@ -27,7 +27,6 @@ KINDS: dict[str, Kind] = {
     "list": "text",
 }
 """What columns of each kind become; those of other kinds are left out."""
-REASONS = {"identifier": "another in every row, as a name is", "constant": "the same in every row"}
 TRANSFORMS: dict[str, Transform] = {"rmsle": "log1p", "rmse_log": "log"}
 """What a metric of logarithms is about: its root mean square is learnt directly on that scale."""
 LIGHT, HEAVY = 300_000, 2_000_000
@@ -106,7 +105,7 @@ def planned(
     every = list(columns)
     return (
         tuple(_plan(one, rows[one.name], drifts.get(one.name)) for one in every if one.kind in KINDS),
-        tuple(Dropped(name=one.name, reason=REASONS[one.kind]) for one in every if one.kind not in KINDS),
+        tuple(Dropped(name=one.name, reason=USELESS[one.kind]) for one in every if one.kind not in KINDS),
     )
 
 
