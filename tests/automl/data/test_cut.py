@@ -105,6 +105,16 @@ def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
     assert split.told.strategy == "grouped" and held and not held & learnt
 
 
+@pytest.mark.parametrize("share", [0.2, 0.0])
+def test_what_belongs_together_is_known_of_the_rows_to_learn_from(share: float) -> None:
+    """Without a hold-out scores are out of fold, and equal rows in two folds would make them too good."""
+    for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
+        split = cut_of(table.reset_index(drop=True), share=share)
+        learnt = table[name].to_numpy()[split.train]
+        assert split.groups is not None and split.told.grouped_by and len(split.groups) == len(learnt)
+        assert len(np.unique(split.groups)) == len(np.unique(learnt)) == len(set(zip(split.groups, learnt, strict=True)))
+
+
 def test_few_possible_rows_are_no_repetition() -> None:
     random = np.random.default_rng(0)
     table = pd.DataFrame({name: random.integers(0, top, 500) for name, top in {"a": 2, "b": 3, "y": 2}.items()})
@@ -214,6 +224,31 @@ def test_no_row_and_one_row_are_refused(count: int, code: str) -> None:
 def test_clustering_has_a_hold_out_without_a_target() -> None:
     split = cut(frame(), "", "clustering", kinds(frame()), 0)
     assert split.told.strategy == "random" and len(split.holdout) == 200
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_of_few_large_groups_the_smallest_is_held_out_whole(groups: int, task: str) -> None:
+    """Also where one group alone has a class: that one is learnt from."""
+    table = frame(300).assign(sex=lambda f: np.sqrt(f["id"] * groups**2 / 300).astype(int))
+    smallest = table["sex"].value_counts().idxmin()
+    for rare in (smallest, groups - 1):
+        own = (table["sex"] == rare) & (table["id"] % 5 == 0)
+        made = table.assign(y=np.where(own, "rare", "usual") if task == "classification" else table["id"] % 97)
+        split = cut_of(made, task, group="sex")
+        held = set(made["sex"].iloc[split.holdout])
+        assert len(held) == 1 and not held & set(made["sex"].iloc[split.train])
+        assert (held == {smallest}) == (task == "regression" or rare != smallest)
+        assert any(f"There are {groups} groups, and 1 of them" in one for one in split.told.reasons)
+
+
+def test_groups_that_divide_nothing_and_groups_with_a_class_each_are_said() -> None:
+    table = frame(300).assign(all="x", side=lambda f: f["id"] % 2, y=lambda f: np.where(f["id"] % 2, "a", "b"))
+    split = cut_of(table, group="all")
+    assert split.told.strategy == "stratified" and len(split.holdout) == 60 and not split.told.grouped_by
+    assert "'all' is the same in every row, so it divides nothing." in split.told.reasons
+    split = cut_of(table, group="side")
+    assert not len(split.holdout) and any("scores are out of fold" in one for one in split.told.reasons)
 
 
 def test_by_time_there_are_several_classes_to_learn_from() -> None:

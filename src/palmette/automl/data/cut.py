@@ -31,6 +31,8 @@ LARGEST = 20_000
 RARE = 50
 """Rows of the rarest class that a smaller hold-out must still hold."""
 BINS = 10
+FEW_GROUPS = 10
+"""Groups below which a hold-out of whole ones is told to be one of few."""
 FACTOR = np.uint64(1_000_003)
 """Of the hash of what stands before a value in its row."""
 Positions = npt.NDArray[np.int64]
@@ -146,8 +148,11 @@ class _Cutter:
         return replace(split, train=split.train[kept], groups=groups, told=split.told.model_copy(update=told))
 
     def nothing(self) -> Split:
-        """No hold-out: all rows are learnt from."""
-        return self._split(self.usable[:0], "none", ["No row is held out, as was asked for; scores are out of fold."])
+        """No hold-out: all rows are learnt from, and what belongs together is predicted together."""
+        groups, grouped, reasons = self._groups(self.table.iloc[self.usable])
+        reasons = ["No row is held out, as was asked for; scores are out of fold.", *reasons]
+        split = self._split(self.usable[:0], "none", reasons, grouped=grouped)
+        return replace(split, groups=np.unique(groups, return_inverse=True)[1]) if grouped else split
 
     def given(self, first: int, last: int) -> Split:
         """The rows of a test file."""
@@ -182,6 +187,11 @@ class _Cutter:
         taken = choose(groups, strata, wanted / max(len(rows), 1))
         strategy: Strategy = "grouped" if grouped else "stratified" if how else "random"
         first = f"{int(taken.sum())} of {len(rows)} rows are the hold-out, chosen by a hash of their values."
+        count, held = len(np.unique(groups)), len(np.unique(groups[taken]))
+        if grouped and count < FEW_GROUPS:
+            how = f"There are {count} groups, and {held} of them are held out whole: so few say little of others."
+            if not held:
+                how = f"Each of the {count} groups has a class to itself, so none is held out: scores are out of fold."
         reasons = [first, *reasons, *([how] if how else [])]
         split = self._split(self.usable[taken], strategy, reasons, grouped=grouped)
         learnt, held = (np.unique(groups[part], return_inverse=True)[1] for part in (~taken, taken))
@@ -189,7 +199,9 @@ class _Cutter:
 
     def _groups(self, rows: pd.DataFrame) -> tuple[Hashes, tuple[str, ...], list[str]]:
         """A hash for each row, equal for rows that must stay together."""
-        entity = self.wishes.group or entity_of(rows, self.target, self.task, self.kinds)
+        entity, reasons = self.wishes.group or entity_of(rows, self.target, self.task, self.kinds), []
+        if entity and rows[entity].nunique(dropna=False) < 2:
+            reasons, entity = [f"{entity!r} is the same in every row, so it divides nothing."], ""
         if entity:
             said = "as was asked for" if self.wishes.group else "because the target depends on it"
             reason = f"Rows with the same {entity!r} stay on one side, {said}."
@@ -199,9 +211,10 @@ class _Cutter:
         repeated = len(rows) - len(np.unique(hashes))
         if repeated and not (repeated > len(rows) / 2 and _coarse(rows, features)):
             reason = f"{repeated} rows repeat the features of another; they stay on its side."
-            return _mixed(hashes, self.seed), tuple(features), [reason]
-        reasons = [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
-        return _apart(every, self.seed), (), reasons if repeated else []
+            return _mixed(hashes, self.seed), tuple(features), [*reasons, reason]
+        if repeated:
+            reasons += [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
+        return _apart(every, self.seed), (), reasons
 
     def _size(self, strata: Positions | None) -> int:
         """How many rows the hold-out should have."""
@@ -278,6 +291,8 @@ def choose(groups: Hashes, strata: Positions, share: float) -> npt.NDArray[np.bo
         count = int((ends - sizes[fitting] / 2 < quota).sum())
         held[fitting[: min(max(count, 1), len(mine) - 1)]] = True
     _give_back(held, group, strata)
+    if not held.any():
+        _hold_smallest(held, group, strata)
     return np.asarray(held[group])
 
 
@@ -287,6 +302,16 @@ def _give_back(held: npt.NDArray[np.bool_], group: Positions, strata: Positions)
         mine = group[strata == one]
         if held[mine].all():
             held[mine.min()] = False
+
+
+def _hold_smallest(held: npt.NDArray[np.bool_], group: Positions, strata: Positions) -> None:
+    """Where every group is larger than what is wanted, the smallest one without which each class is still learnt."""
+    table = np.zeros((len(held), int(strata.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(table, (group, strata), 1)
+    left = table.sum(axis=0) - table
+    learnt = ((left > 0) | (table == 0)).all(axis=1)
+    fitting = [one for one in np.argsort(table.sum(axis=1), kind="stable") if learnt[one]]
+    held[fitting[: int(len(held) > 1)]] = True
 
 
 def _mixed(hashes: Hashes, seed: int) -> Hashes:

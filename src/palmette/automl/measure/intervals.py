@@ -131,4 +131,4 @@ def _places(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.i
     [4, 5, 0, 1, 2]
     """
     ends = np.cumsum(lengths)
-    return np.arange(int(ends[-1])) + np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(np.arange(int(ends[-1])) + np.repeat(starts - (ends - lengths), lengths), dtype=np.intp)

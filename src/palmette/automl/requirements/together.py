@@ -31,6 +31,8 @@ _FORMS = (
     rf"\b(?:test|evaluat|valid|check|measur|scor)\w*(?: \w+){{0,3}}? on (?:the |those |only )?{_E} (?:that |which |"
     rf"who |whom )?"
     r"(?:it|the model|(?:were|was|are|is))\b[^.;]{0,12}\b(?:not|never|n't)\b",
+    rf"\b{_E} in (?:the )?(?:test|hold-?out|evaluation|validation)\w*(?: set| part| data| rows)?[^.;]{{0,20}}\b"
+    r"(?:new|unseen|different|unknown|others|never (?:been )?seen|not (?:been )?seen)\b",
     rf"\b(?:split|group|fold|divid|partition|cut)\w*(?: (?:the )?(?:rows|data|it|them|folds?|k-?folds?|cv|train/test))?"
     rf" (?:by|per|along|over|on)(?: the)? {_E}\b",
     rf"\bkeep (?:all )?(?:the )?{_ROWS} (?:of|from|by) (?:the same|an?|one|each|every) {_E} (?:together|on one side|"

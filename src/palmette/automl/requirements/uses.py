@@ -11,9 +11,10 @@ from palmette.automl.requirements.model import Excluded, Task
 from palmette.automl.requirements.text import Span, Text
 
 _BARRED = re.compile(
-    r"\b(?:(?:do not|don't|never|must not|cannot|can't|should not|shouldn't|may not|must never|"
-    r"please not|not) (?:(?:be )?allowed to |(?:want |wish |like )(?:to )?|to )?"
+    r"\b(?:(?:never|cannot|not|\w+n't) (?:(?:be )?allowed to |(?:want |wish |like )(?:to )?|to )?"
     r"(?:us(?:e|ing)|consider|include|look at|rely on|touch|take|see|know|feed)\b|"
+    r"(?:avoid(?:s|ing)?|(?:refrain(?:s|ing)?|abstain(?:s|ing)?) from|steer(?:ing)? clear of|stop|against) "
+    r"(?:the use of|(?:us|consider|includ|touch|tak|see|feed)ing|(?:look|rely)ing (?:at|on))|"
     r"(?:uses?|using) (?:neither|no)|without(?: (?:us|look|consider|know|touch|see|tak|rely|regard)ing(?: at| on|"
     r" to)?)?|"
     r"w/o|forbid(?:s|den)?(?: to use| using| the use of)?|prohibit(?:s|ed)?(?: using| the use of)?|"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -17,7 +18,7 @@ AGREEMENTS: tuple[Agreement, ...] = get_args(Agreement)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 """In the order of preference."""
 PAIRED = frozenset({"agglomerative", "spectral"})
-FACTS = {
+FACTS: Mapping[str, AlgorithmFacts] = {
     name: AlgorithmFacts(readable=name == "kmeans", most_rows=MOST_PAIRED if name in PAIRED else math.inf)
     for name in ALGORITHMS
 }

@@ -67,7 +67,9 @@ def facts_of(algorithm: Algorithm, track: Track) -> AlgorithmFacts:
     )
 
 
-FACTS = {name: facts_of(name, track) for track, family in TRACKS.items() for name in family.algorithms}
+FACTS: Mapping[str, AlgorithmFacts] = {
+    name: facts_of(name, track) for track, family in TRACKS.items() for name in family.algorithms
+}
 
 
 def wanted_in(track: Track, wanted: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
