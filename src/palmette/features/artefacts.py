@@ -113,7 +113,7 @@ class Rejected(Model):
 class Utilities(Model):
     chosen: tuple[Utility, ...] = ()
     rejected: tuple[Rejected, ...] = ()
-    """Candidates that ran but do not do what the features need."""
+    """Candidates that ran but do not do what the features need, and functions of the team that no script can call."""
 
 
 class Template(Model):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from palmette.bench.featbench.audit import audit, meant, static
-from palmette.bench.featbench.hidden import compared, delivered, outcome
+from palmette.bench.featbench.hidden import Hidden, compared, delivered, outcome
 from palmette.bench.featbench.operations import count
 from palmette.bench.featbench.suite import WORLD, Operations, Task, prepare, task, tasks
 from palmette.bench.featbench.world.tables import write_tables
 from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.errors import UserError
+from palmette.features.harness.connect import ConnectHarness, MainResult
+from palmette.features.harness.jobs import TOO_LATE
 from palmette.features.samples import read_sample, sample_of
 from palmette.features.spec.dfr import Registry
-from palmette.sandbox import WarmSpark
+from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
 
 PUBLISHED = {
     # Filter, compute, replace, aggregate, convert, categorize, extract.
@@ -142,6 +146,18 @@ def test_code_that_reaches_outside_is_not_run(warm_spark: WarmSpark) -> None:
     wrong = {path: text.replace("import argparse\n", "import argparse\nimport subprocess\n")
              for path, text in one.gold().items()}  # fmt: skip
     assert "subprocess" in " ".join(outcome(one, wrong, warm_spark, rows=100).differences)
+
+
+@pytest.mark.parametrize(("ended", "code"), [("timeout", -9), ("exited", TOO_LATE)])
+def test_a_script_that_does_not_end_is_not_measured(
+    ended: str, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    late = {"exit_code": code, "stdout": "", "stderr": "", "seconds": 1, "ended": ended, "isolation": "none"}
+    result = MainResult("TimeoutError: it ran longer than 600 s", "", ExecutionResult.model_validate(late))
+    monkeypatch.setattr(ConnectHarness, "run_main", lambda *_, **__: result)
+    one = task("usr_ofr_rdm_ftrs")
+    found = Hidden(one, tmp_path, rows=50).outcome(one.gold(), cast(WarmSpark, SimpleNamespace(sandbox=Sandbox())))
+    assert found.differences == () and "longer than 600 s" in found.unmeasured
 
 
 def test_what_a_branch_delivers(tmp_path: Path) -> None:

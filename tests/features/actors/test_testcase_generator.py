@@ -139,6 +139,23 @@ def test_the_smallest_date_or_text_has_cases(user_offers: Callable[..., View]) -
     assert actor.check(INPUT, cases, CONTEXT).violations == ()
 
 
+def test_a_derived_condition_over_what_is_looked_up_is_told_apart(user_offers: Callable[..., View]) -> None:
+    """The rows know the countries and the amount that the condition is about, and both sides of it."""
+    condition = "country in ('de', 'at') and amount_7d >= 250"
+    view = user_offers(features=[
+        {"name": "amount_7d", "dtype": "double",
+         "aggregate": {"function": "sum", "source": "redemptions", "of": "amount", "window": "7d"}},
+        {"name": "country", "dtype": "string", "lookup": {"table": "users", "column": "country"}},
+        {"name": "is_at_home", "dtype": "boolean", "derive": condition},
+        {"name": "discount", "dtype": "int", "derive": "case when is_at_home then 2 when country = 'fr' then 1 end"},
+    ])  # fmt: skip
+    suite = Suite(view)
+    wrong = {f"is_at_home: {what}" for what in (
+        "and became or", "a condition was dropped", "a condition was dropped (2)", "'de' is forgotten",
+        "'at' is forgotten", "gte became gt", "250 became 251")}  # fmt: skip
+    assert wrong | {"discount: eq became neq"} <= suite.told(suite.cases())
+
+
 def test_a_deviation_of_a_feature_moves_no_rows() -> None:
     """Or rows that are there by mistake would hide that no case shows another value."""
     suite = ACTOR.suite()

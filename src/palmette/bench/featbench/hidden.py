@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 HIDDEN_ROWS = 3_000
 SECONDS = 600.0
-"""Of a script's own process for one cut-off, and five times as much on the clock: far more than any takes, so that only a
-script that does not end, or a machine at a standstill, is not measured."""
+"""Of a script's own process for one cut-off, and five times as much on the clock: far more than any takes, so that
+only a script that does not end, or a machine at a standstill, is not measured."""
 MOST = 5
 """Differences that are told of."""
 TOLERANCE = {"double": 1e-7, "float": 1e-4}

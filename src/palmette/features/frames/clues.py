@@ -1,7 +1,8 @@
 """What a view's expressions say about the values that matter: literals, patterns, JSON paths, separators, by column.
 
 A column that a step computes passes what is known about it on to the columns that it is computed from, so that a
-condition on a category finds the raw values that lead to it.
+condition on a category finds the raw values that lead to it. So does a feature that is a value of rows or nearly one (a
+lookup, the largest, a sum), so that a condition on it in a derived feature finds the rows on both sides.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.view import View
 
 Literal = str | int | float | bool
+_COUNTING = ("count", "count_distinct", "approx_count_distinct", "exists", "share", "days_since_last")
+"""Aggregates that say nothing of how large or what the values are."""
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Clues:
     numbers: set[str] = field(default_factory=set)
     """Text columns that are converted to something else."""
     bases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Derived column to the columns that it is made from."""
+    """Column or feature to the columns and features that it is made from."""
 
     def closed(self) -> Clues:
         """What is known of derived columns, passed on to those they come from."""
@@ -64,11 +67,16 @@ def clues_of(view: View) -> Clues:
     for feature in view.features:
         computation = feature.computation
         if isinstance(computation, fsc.Aggregate):
-            for text in (computation.of, computation.where, computation.weight):
-                _read(clues, text)
+            of = _read(clues, computation.of)
+            clues.bases[feature.name] |= set() if computation.function in _COUNTING else of
+            _read(clues, computation.where)
+            _read(clues, computation.weight)
         elif isinstance(computation, fsc.Expression):
             _read(clues, computation.sql)
             _read(clues, computation.where)
+        elif isinstance(computation, fsc.Lookup):
+            clues.bases[feature.name].add(computation.column)
+        clues.bases[feature.name] |= _read(clues, feature.derive)
     if view.spine is not None:
         _read(clues, view.spine.where)
     return clues.closed()

@@ -1,12 +1,14 @@
 """Which functions offer themselves for a need, and how they would be called."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind
+from palmette.bench.featbench.suite import make_repository, tasks
+from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, unfit
 from palmette.features.artefacts import Need
-from palmette.features.repository import Function
+from palmette.features.repository import Checkout, Function, find_neighbours
 
 DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
 NONE: frozenset[str] = frozenset()
@@ -53,3 +55,15 @@ def test_a_format_that_is_not_the_default_is_passed() -> None:
     for form, call in (("parquet", "f({df}, {destination})"), ("orc", 'f({df}, {destination}, "orc")')):
         demand = Demand("write_table", constants={"format": f'"{form}"'})
         assert bind(function, WANTS["write_table"], demand) == call
+
+
+def test_what_the_team_uses_and_no_script_can_call_is_refused_with_why(tmp_path: Path) -> None:
+    """The team's way to write takes an object of its own; what is only called like it is for something else."""
+    make_repository(tmp_path)
+    for one in tasks()[:2]:
+        for path, text in one.gold().items():
+            (tmp_path / path).write_text(text, encoding="utf-8")
+    checkout = Checkout(tmp_path)
+    found = unfit(checkout, [Demand("write_table", PARTITION), Demand("latest_per_key")], find_neighbours(checkout))
+    assert {one.name: one.reason for one in found} == {
+        "overwrite": "it takes sink: Sink, which the script has no value for", "publish": "it gives DataFrame"}

@@ -61,6 +61,10 @@ def _others(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
     if isinstance(node, exp.And):
         yield "a condition was dropped", node.this.copy()
         yield "a condition was dropped", node.expression.copy()
+    if isinstance(node, exp.In) and len(node.expressions) > 1:
+        for index, item in enumerate(node.expressions):
+            rest = [each.copy() for place, each in enumerate(node.expressions) if place != index]
+            yield f"{item.sql(dialect='spark')} is forgotten", exp.In(this=node.this.copy(), expressions=rest)
     if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
         yield f"{node.this} became {int(node.this) + 1}", exp.Literal.number(int(node.this) + 1)
     if isinstance(node, exp.Not):

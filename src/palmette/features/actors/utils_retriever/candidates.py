@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from palmette.features.artefacts import Need, Parameter
+from palmette.features.artefacts import Need, Parameter, Rejected
 from palmette.features.repository import Checkout, Function, Module, Neighbour
 
 Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number"]
@@ -168,6 +168,41 @@ def find_candidates(
             if call is not None and score > 0:
                 found.append(Candidate(demand.need, function, name, call, uses.get(name, 0), score))
     return sorted(found, key=lambda c: (-c.uses, -c.score, c.module, c.function.name))[:_MOST]
+
+
+def unfit(checkout: Checkout, demands: Iterable[Demand], neighbours: Sequence[Neighbour]) -> Iterable[Rejected]:
+    """Functions that by their names are for a need, and that neighbours use, but that no script can call for it."""
+    scripts = {neighbour.module.path for neighbour in neighbours}
+    functions = [
+        (module, function)
+        for module in checkout.modules
+        if not module.is_test and module.path not in scripts and "pyspark" in module.text
+        for function in module.functions
+        if any(_imports(neighbour.module, module, function.name) for neighbour in neighbours)
+    ]
+    for demand in demands:
+        want = WANTS[demand.need]
+        for module, function in functions:
+            named = re.search(want.words, function.name, re.IGNORECASE)
+            if named and bind(function, want, demand) is None:
+                reason = obstacle(function, demand)
+                yield Rejected(name=function.name, module=module.name, need=demand.need, reason=reason)
+
+
+def obstacle(function: Function, demand: Demand) -> str:
+    """Why a function cannot be called for a need."""
+    want = WANTS[demand.need]
+    if not re.search(want.returns, function.returns.split(".")[-1]):
+        return f"it gives {function.returns or 'nothing'}"
+    required = [one for one in function.parameters if one.default is None]
+    strangers = [one for one in required if not any(_takes(one, slot) for slot in want.slots)]
+    if strangers:
+        named = ", ".join(f"{one.name}: {one.annotation}" if one.annotation else one.name for one in strangers)
+        return f"it takes {named}, which the script has no value for"
+    taken = {slot.name for slot in want.slots for one in function.parameters if _takes(one, slot)}
+    needed = [slot.name for slot in want.slots if slot.required or slot.name in demand.gives]
+    missing = [name for name in needed if name not in taken]
+    return f"it takes no {' and no '.join(missing)}" if missing else "its arguments are not those of the script"
 
 
 def _names(module: Module) -> list[str]:

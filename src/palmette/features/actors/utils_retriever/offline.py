@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates
+from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates, unfit
 from palmette.features.actors.utils_retriever.proofs import Setting, proofs
 from palmette.features.artefacts import Config, Need, Rejected, Utilities, Utility
 from palmette.features.harness.connect import Probe, ProbeResult
@@ -122,7 +122,10 @@ def retrieve(
     neighbours: Sequence[Neighbour],
     harness: Probes,
 ) -> Utilities:
-    """For each need the best candidate that passes its proofs; those that fail are rejected, with why."""
+    """For each need the best candidate that passes its proofs; those that fail are rejected, with why.
+
+    Where nothing is left, so are the functions that the team's scripts use for it and that this one cannot call.
+    """
     candidates = [
         candidate for demand in demands for candidate in find_candidates(checkout, demand, places, neighbours)
     ]
@@ -142,6 +145,7 @@ def retrieve(
                 call=candidate.call,
                 doc=candidate.doc,
             )
+    rejected += unfit(checkout, [demand for demand in demands if demand.need not in chosen], neighbours)
     return Utilities(chosen=tuple(chosen.values()), rejected=tuple(rejected))
 
 
