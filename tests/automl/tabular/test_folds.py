@@ -34,11 +34,34 @@ def test_blocks_of_time_are_the_same_in_the_project_rows_without_a_time_first(tm
     assert done.ok and json.loads(done.stdout) == due.tolist(), done.stderr
 
 
-def test_where_the_column_of_the_groups_is_not_read_folds_are_asked_for(tmp_path: Path, sandbox: Sandbox) -> None:
-    rows, blueprint = guests("binary"), blueprint_of("binary", folds=Folds(count=3, kind="grouped", by="household"))
+GROUPED = """
+import contract, preprocess, train
+rows = preprocess.raw("train.csv")
+folds = train.make_folds(rows)
+print(rows.assign(fold=folds).groupby("house\\"hold")["fold"].nunique().max(), len(set(folds)))
+print("hold" in "".join(preprocess.read("train.csv").columns))
+try:
+    train.make_folds(preprocess.read("train.csv"))
+except contract.ContractError as error:
+    print(error)"""
+
+
+def test_rows_of_one_group_stay_together_though_no_model_reads_the_column(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Also where there are fewer groups than folds, and one of them is of rows without a group."""
+    rows = guests("binary").assign(**{'house"hold': lambda data: np.where(data.index % 2, "a", None)})
+    blueprint = blueprint_of("binary", folds=Folds(count=3, kind="grouped", by='house"hold'))
+    project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
+    done = project.run("-c", GROUPED)
+    assert done.ok, done.stderr
+    together, read, refused = done.stdout.splitlines()
+    assert (together, read) == ("1 2", "False")
+    assert refused == 'rows: column house"hold is missing, which says what stays together; give --folds'
+
+
+def test_where_the_column_of_the_times_is_not_read_folds_are_asked_for(tmp_path: Path, sandbox: Sandbox) -> None:
+    rows, blueprint = guests("binary"), blueprint_of("binary", folds=Folds(count=3, kind="time", by="visited"))
     project = Project(write(tmp_path, blueprint, rows), blueprint, rows, sandbox)
     assert "train.py --data train.csv --folds folds.csv --seconds" in (tmp_path / "README.md").read_text("utf-8")
     done = project.run("train.py", "--data", "train.csv", "--out", "model", "--seconds", "1")
     assert not done.ok and "the following arguments are required: --folds" in done.stderr
-    told = project.run("train.py", "--help")
-    assert told.ok and "rows of like household are in one fold:" in " ".join(told.stdout.split())
+    assert "blocks of time by visited" in (tmp_path / "train.py").read_text("utf-8")
