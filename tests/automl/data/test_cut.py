@@ -111,8 +111,9 @@ def test_what_belongs_together_is_known_of_the_rows_to_learn_from(share: float) 
     for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
         split = cut_of(table.reset_index(drop=True), share=share)
         learnt = table[name].to_numpy()[split.train]
-        assert split.groups is not None and split.told.grouped_by and len(split.groups) == len(learnt)
-        assert len(np.unique(split.groups)) == len(np.unique(learnt)) == len(set(zip(split.groups, learnt, strict=True)))
+        assert split.groups is not None and split.told.grouped_by
+        pairs = set(zip(split.groups, learnt, strict=True))
+        assert len(np.unique(split.groups)) == len(np.unique(learnt)) == len(pairs)
 
 
 def test_few_possible_rows_are_no_repetition() -> None:

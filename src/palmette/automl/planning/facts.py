@@ -95,8 +95,9 @@ def validation(profile: Profile, requirements: Requirements) -> str:
         "grouped": f"{folds} folds that keep together what belongs together ({listed(holdout.grouped_by)})",
         "time": f"{folds} blocks of time, the same for all candidates, each told by what the others teach, later ones "
         "too",
-    }.get(holdout.strategy, f"{folds} folds by chance")
-    told = f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; the hold-out is not touched."
+    }.get("grouped" if holdout.grouped_by else holdout.strategy, f"{folds} folds by chance")
+    apart = "the hold-out is not touched" if holdout.rows else "there is no hold-out"
+    told = f"Out-of-fold predictions in {how}, on {training_rows(profile)} training rows; {apart}."
     return modality_for(profile.aim.task).COMPARED or told
 
 
