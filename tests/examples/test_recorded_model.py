@@ -1,7 +1,8 @@
 """Whole runs on a language model, replayed from recordings: every prompt must be the recorded one, and every answer is
 measured again.
 
-What no prompt depends on is left out for time: the later checks, and where nothing failed the team's suite.
+They share one warm Spark. What no prompt depends on is left out for time: the sample run, the later checks, and of the team's
+suite all but the new tests, or all where nothing failed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import yaml
 from pydantic import JsonValue
 
 from palmette.engine import RunResult, run_environment
+from palmette.features import environment
 from palmette.features.actors.code_generator import actor as code_generator
 from palmette.features.artefacts import Tests
 from palmette.features.checks import Outcome, TeamSuiteCheck, registered
+from palmette.features.trial import Trial
+from palmette.sandbox import WarmSpark
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
 
@@ -56,9 +60,16 @@ def recorded_calls(name: str) -> int:
 
 
 @pytest.fixture(autouse=True)
+def shared_spark(monkeypatch: pytest.MonkeyPatch, warm_spark: WarmSpark) -> None:
+    monkeypatch.setattr(environment, "WarmSpark", lambda *_, **__: warm_spark)
+    monkeypatch.setattr(WarmSpark, "stop", lambda self: None)
+
+
+@pytest.fixture(autouse=True)
 def without_later_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [check for check in registered() if check.code in FIRST]
     monkeypatch.setattr(code_generator, "_checks", lambda context: first)
+    monkeypatch.setattr(Trial, "_not_runnable", lambda self: "left out of this test")
 
 
 @pytest.mark.parametrize("name", ["user_spending", "offer_words"])
@@ -72,9 +83,11 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
     assert all(actor.verdict and actor.verdict.ok for actor in result.state.actors.values())
 
 
-def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path) -> None:
+def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that,
     and the planner, which saw the failure alone, went back to the test writer."""
+    whole, new = TeamSuiteCheck._suite, "tests/features/test_user_offer_history.py"
+    monkeypatch.setattr(TeamSuiteCheck, "_suite", lambda self, argv, root: whole(self, [*argv, new], root))
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")
