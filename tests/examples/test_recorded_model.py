@@ -1,8 +1,8 @@
 """Whole runs on a language model, replayed from recordings: every prompt must be the recorded one, and every answer is
 measured again.
 
-They share one warm Spark. What no prompt depends on is left out for time: the sample run, the later checks, and of the team's
-suite all but the new tests, or all where nothing failed.
+They share one warm Spark. What no prompt depends on is left out for time: the sample run, the later checks, and of the
+team's suite all but the new tests, or all where nothing failed.
 """
 
 from __future__ import annotations
