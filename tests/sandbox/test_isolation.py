@@ -13,8 +13,7 @@ import pytest
 
 from palmette.bench.hostile.bench import attempt, programs
 from palmette.errors import MachineError, UserError
-from palmette.sandbox import Access, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
-from palmette.sandbox import levels as levels_module
+from palmette.sandbox import Access, Bubblewrap, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
 from palmette.sandbox.access import interpreter
 from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.process import _trial
@@ -34,7 +33,11 @@ one = server.accept()[0]; one.sendall(one.recv(100).upper())
 """
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "landlock"])
+LEVELS = ["bubblewrap", "landlock", *filter(None, [os.environ.get("PALMETTE_TEST_CONTAINER")])]
+"""With `PALMETTE_TEST_CONTAINER=podman:IMAGE` that, too."""
+
+
+@pytest.fixture(scope="module", params=LEVELS)
 def isolated(request: pytest.FixtureRequest) -> Sandbox:
     try:
         return Sandbox(best_isolation(_trial, request.param))
@@ -166,7 +169,7 @@ def test_without_isolation_nothing_runs_unless_it_is_allowed_in_so_many_words(mo
     assert caught.value.code == "not-isolated" and "forbidden here" in str(caught.value)
     assert f"{VARIABLE}=none" in str(caught.value)
     assert best_isolation(refuse("forbidden here"), "none").name == "not isolated"
-    monkeypatch.setattr(levels_module, "missing", lambda _: "")
+    monkeypatch.setattr(Bubblewrap, "missing", lambda _: "")
     assert best_isolation(refuse("")).name == "bubblewrap"
     with pytest.raises(UserError, match="Did you mean 'landlock'"):
         best_isolation(refuse(""), "landlok")

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, python_command
-from palmette.sandbox.isolation import missing
+from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command
 
 MARK = "palmette-test-marker"
 
@@ -144,8 +143,8 @@ def test_death_by_signal_is_told(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("level", sorted(LEVELS))
 def test_everything_ends_when_palmette_is_killed(level: str, tmp_path: Path) -> None:
-    if missing(level):
-        pytest.skip(missing(level))
+    if reason := isolation_of(level).missing():
+        pytest.skip(reason)
     mark = f"{MARK}-orphan-{level}-{os.getpid()}"
     code = (
         "import sys; from pathlib import Path; from palmette.sandbox import Sandbox, python_command\n"

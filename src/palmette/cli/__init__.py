@@ -74,8 +74,9 @@ class _Commands(click.Group):
 @click.version_option(package_name="palmette")
 @click.option(
     "--isolation",
-    type=click.Choice(["bubblewrap", "landlock", "none"]),
-    help="What keeps generated code from your files and network: by default the best that works; none allows both.",
+    metavar="LEVEL",
+    help="What keeps generated code from your files and network: bubblewrap, landlock, docker:IMAGE, podman:IMAGE; "
+    "none allows both. By default the best of the first two that works.",
 )
 def cli(isolation: str | None) -> None:
     """Machine-learning code that a team can merge: measured, and written along a topology you can read."""

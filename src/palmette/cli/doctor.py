@@ -15,6 +15,7 @@ import click
 from palmette.cli.screen import json_option, print_json
 from palmette.errors import MachineError, ModelError
 from palmette.sandbox import Sandbox, WarmSpark, find_java
+from palmette.sandbox.container import ENGINES
 
 Status = Literal["ok", "missing", "optional"]
 
@@ -109,6 +110,7 @@ def _findings() -> Iterator[Finding]:
     yield _git()
     yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
     yield _guarded("isolation", "generated code", lambda: Sandbox().isolation.name)
+    yield _containers()
     for package in _PACKAGES:
         yield _package(package)
 
@@ -118,6 +120,13 @@ def _git() -> Finding:
     if place is None:
         return Finding("git", "missing", "", "pull requests", "Install git.")
     return Finding("git", "ok", place, "pull requests")
+
+
+def _containers() -> Finding:
+    use, places = "isolation that is asked for", [place for place in map(shutil.which, ENGINES) if place]
+    if not places:
+        return Finding("containers", "optional", "", use, f"Install {' or '.join(ENGINES)}.")
+    return Finding("containers", "ok", f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE", use)
 
 
 def _package(package: _Package) -> Finding:

@@ -40,6 +40,11 @@ class Paths:
         given = [*map(Path, SYSTEM), *interpreter(), *java, *access.read, cwd]
         self.read = [path for path in _topmost(given) if not _is_below(path, self.write)]
 
+    def mounts(self) -> list[tuple[Path, bool]]:
+        """All of them, and whether each may be changed; those that hold others first."""
+        every = [*((path, False) for path in self.read), *((path, True) for path in self.write)]
+        return sorted(every, key=lambda mount: (len(mount[0].parts), mount[0]))
+
 
 SYSTEM: Sequence[str] = (
     "/usr",

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from palmette.sandbox.access import Access, Paths
+from palmette.sandbox.network import Network
+from palmette.sandbox.result import Limits
 from palmette.sandbox.supervisor.walls import landlock_version
 from palmette.sandbox.syscalls import filter_of, rules
 
-_PRIVATE_MB = 512
+PRIVATE_MB = 512
 """Size of the private /tmp and /dev/shm, which are memory."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -25,19 +27,22 @@ class Command(NamedTuple):
     cwd: Path
     scratch: Path
     """The private folder that it may write to."""
+    limits: Limits
+    """What it may use."""
 
 
 class Walls(NamedTuple):
     """What the supervisor is to put around a program; see `supervisor.main`."""
 
     argv: Sequence[str]
+    env: Mapping[str, str]
     landlock: Mapping[str, object] | None = None
     seccomp: bytes = b""
     seccomp_option: str = ""
-    env: Mapping[str, str] = {}
-    """What programs are told of what they lack."""
     spare_processes: int = 0
     """Processes of the isolation itself."""
+    ending: Sequence[str] = ()
+    """Where `argv` asks a service to run the program: what ends it there."""
 
 
 class Isolation(Protocol):
@@ -45,11 +50,17 @@ class Isolation(Protocol):
 
     name: str
     """Stands in every `ExecutionResult`, with what is left open."""
-    uses_network: bool
-    """Whether programs get a network of their own, shared by those of a sandbox."""
 
-    def walls(self, command: Command, access: Access) -> Walls:
-        """The walls for a command."""
+    def missing(self) -> str:
+        """What it lacks on this machine, in words, as far as can be told without trying it; empty when nothing."""
+        ...
+
+    def network(self) -> Network | None:
+        """A new network for the programs of one sandbox; None where they have the machine's."""
+        ...
+
+    def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
+        """The walls for a command; `network`: of its sandbox, where it is to be in it."""
         ...
 
 
@@ -57,34 +68,37 @@ class Bubblewrap:
     """Own namespaces: the program sees the folders that it may use, its own processes and its own network."""
 
     name = "bubblewrap"
-    uses_network = True
 
     def __init__(self, program: str = "bwrap") -> None:
         self._program = shutil.which(program) or program
 
-    def walls(self, command: Command, access: Access) -> Walls:
+    def missing(self) -> str:
+        return missing_in_kernel() or ("" if shutil.which(self._program) else "the program bwrap is not installed")
+
+    def network(self) -> Network:
+        return Network()
+
+    def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         paths = Paths(access, command.cwd, command.env, command.scratch)
-        mounts = [*(("--ro-bind", path) for path in paths.read), *(("--bind", path) for path in paths.write)]
-        mounts.sort(key=lambda mount: (len(mount[1].parts), mount[1]))
-        private = ("--size", str(_PRIVATE_MB << 20), "--tmpfs")
+        private = ("--size", str(PRIVATE_MB << 20), "--tmpfs")
         argv = [
             self._program,
             *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "sandbox"),
             *("--die-with-parent", "--cap-drop", "ALL"),
             *("--proc", "/proc", "--dev", "/dev", *private, "/dev/shm", *private, "/tmp"),
-            *(part for option, path in mounts for part in _mount(option, path)),
+            *(part for path, writable in paths.mounts() for part in _mount(path, writable)),
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
         ]
         forbidden = filter_of(rules(own_files=True, own_network=True))
-        return Walls(argv, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2)
+        return Walls(argv, command.env, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2)
 
 
-def _mount(option: str, path: Path) -> tuple[str, str, str]:
+def _mount(path: Path, writable: bool) -> tuple[str, str, str]:
     """A link of the system's own stays one: libraries are found by both names."""
-    if option == "--ro-bind" and path.is_symlink() and not path.readlink().is_absolute():
+    if not writable and path.is_symlink() and not path.readlink().is_absolute():
         return "--symlink", str(path.readlink()), str(path)
-    return option, str(path), str(path)
+    return "--bind" if writable else "--ro-bind", str(path), str(path)
 
 
 class Landlock:
@@ -94,7 +108,7 @@ class Landlock:
     """
 
     def __init__(self, *, own_network: bool) -> None:
-        self.uses_network = own_network
+        self._own_network = own_network
         version = landlock_version()
         gaps = {
             "its own network": own_network,
@@ -105,13 +119,20 @@ class Landlock:
         open_ = ", ".join(gap for gap, is_closed in gaps.items() if not is_closed)
         self.name = f"landlock without {open_}" if open_ else "landlock"
 
-    def walls(self, command: Command, access: Access) -> Walls:
+    def missing(self) -> str:
+        lacks = "the kernel has no Landlock, or it is switched off"
+        return missing_in_kernel() or ("" if landlock_version() else lacks)
+
+    def network(self) -> Network | None:
+        return Network() if self._own_network else None
+
+    def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         paths = Paths(access, command.cwd, command.env, command.scratch)
         is_closed = access.network == "own"
-        ports = list(access.ports) if is_closed and not self.uses_network else None
+        ports = list(access.ports) if is_closed and network is None else None
         forbidden = rules(
             own_files=False,
-            own_network=self.uses_network or not is_closed,
+            own_network=network is not None or not is_closed,
             guards_truncation=landlock_version() >= 3,
         )
         landlock = {
@@ -120,17 +141,22 @@ class Landlock:
             "ports": ports,
         }
         # Semaphores would be files in /dev/shm; joblib warns where it cannot have them.
-        return Walls(command.argv, landlock, filter_of(forbidden), env={"JOBLIB_MULTIPROCESSING": "0"})
+        return Walls(command.argv, {"JOBLIB_MULTIPROCESSING": "0", **command.env}, landlock, filter_of(forbidden))
 
 
 class NoIsolation:
     """No walls, only bounds: the program reads what its user can read, and reaches what this machine can reach."""
 
     name = "not isolated"
-    uses_network = False
 
-    def walls(self, command: Command, access: Access) -> Walls:
-        return Walls(command.argv)
+    def missing(self) -> str:
+        return ""
+
+    def network(self) -> None:
+        return None
+
+    def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
+        return Walls(command.argv, command.env)
 
 
 def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Mapping[str, str]) -> dict[str, str]:
@@ -159,14 +185,8 @@ _ALLOWED: Sequence[str] = (
 )
 
 
-def missing(name: str) -> str:
-    """What a level lacks on this machine, as far as can be told without trying it; empty when nothing."""
-    if name == "none":
-        return ""
+def missing_in_kernel() -> str:
+    """What every level but `none` needs of this machine and does not have, in words; empty when nothing."""
     if os.uname().sysname != "Linux":
         return "it needs Linux"
-    if not filter_of(()):
-        return f"the system calls of {os.uname().machine} are not known"
-    if name == "bubblewrap":
-        return "" if shutil.which("bwrap") else "the program bwrap is not installed"
-    return "" if landlock_version() else "the kernel has no Landlock, or it is switched off"
+    return "" if filter_of(()) else f"the system calls of {os.uname().machine} are not known"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from palmette.errors import MachineError, UserError, did_you_mean
-from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation, missing
+from palmette.sandbox.container import ENGINES, Container
+from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation
 from palmette.sandbox.network import Network, NoNetworkError
 
 VARIABLE = "PALMETTE_ISOLATION"
@@ -20,9 +21,13 @@ Trial = Callable[[Isolation], str]
 
 def isolation_of(name: str) -> Isolation:
     """The isolation of this name; UserError when there is none."""
+    engine, _, image = name.partition(":")
+    if engine in ENGINES and image:
+        return Container(engine, image)
     if name not in LEVELS:
-        message = f"{name!r} is no isolation.{did_you_mean(name, LEVELS)}"
-        raise UserError(message, f"There are {', '.join(LEVELS)}; {VARIABLE} names one.", code="unknown-isolation")
+        known = [*LEVELS, *(f"{engine}:IMAGE" for engine in ENGINES)]
+        message = f"{name!r} is no isolation.{did_you_mean(name, known)}"
+        raise UserError(message, f"There are {', '.join(known)}; {VARIABLE} names one.", code="unknown-isolation")
     return LEVELS[name]()
 
 
@@ -37,7 +42,7 @@ def best_isolation(trial: Trial, name: str = "") -> Isolation:
     reasons = []
     for level in (name,) if name else [level for level in LEVELS if level != UNSAFE]:
         isolation = isolation_of(level)
-        reason = missing(level) or trial(isolation)
+        reason = isolation.missing() or trial(isolation)
         if not reason:
             return isolation
         reasons.append(f"{level}: {reason}")
@@ -68,4 +73,4 @@ LEVELS: Mapping[str, Callable[[], Isolation]] = {
     "landlock": lambda: Landlock(own_network=_own_network()),
     UNSAFE: NoIsolation,
 }
-"""Best first."""
+"""Best first; containers are never chosen unasked."""

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from os import close
 from pathlib import Path
+from typing import NamedTuple
 
-_GATE = str(Path(__file__).parent / "supervisor" / "gate.py")
+GATE = Path(__file__).parent / "supervisor" / "gate.py"
 _SECONDS = 10.0
 
 
@@ -21,27 +22,28 @@ class NoNetworkError(Exception):
     """The kernel gives this user no network of its own; says why."""
 
 
+class Gate(NamedTuple):
+    """The process in a network that makes sockets in it; see `supervisor/gate.py`."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    name: str = ""
+    """By which others find the network, where that is not by its namespaces."""
+
+
 class Network:
     """Made at once, gone with the last program in it; NoNetworkError where it cannot be made."""
 
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        ours.settimeout(_SECONDS)
-        with theirs:
-            gate = subprocess.Popen(
-                [sys.executable, "-I", "-S", _GATE, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
-        said, fds = _received(ours, 2)
-        self._channel, self._lock = ours, threading.Lock()
+    def __init__(self, opened: Callable[[], Gate] | None = None) -> None:
+        gate = (opened or _own_gate)()
+        gate.channel.settimeout(_SECONDS)
+        said, fds = _received(gate.channel, 2)
+        self._channel, self._lock = gate.channel, threading.Lock()
+        self.name = gate.name
         self.namespaces: Sequence[int] = fds
-        """File descriptors: of the user namespace, of the network namespace."""
-        self.close = weakref.finalize(self, _end, ours, gate, fds)
-        if len(fds) < 2:
+        """File descriptors: of the user namespace, of the network namespace; none where it has a name."""
+        self.close = weakref.finalize(self, _end, gate.channel, gate.process, fds)
+        if said != "made":
             self.close()
             raise NoNetworkError(said or "it cannot be made")
 
@@ -51,6 +53,20 @@ class Network:
             self._channel.send(struct.pack("=ii", family, kind))
             fds = _received(self._channel, 1)[1]
         return socket.socket(fileno=fds[0])
+
+
+def _own_gate() -> Gate:
+    """In namespaces of its own."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = gate_process((sys.executable, "-I", "-S", str(GATE), str(theirs.fileno())), theirs.fileno())
+    return Gate(process, ours)
+
+
+def gate_process(argv: Sequence[str], *fds: int) -> subprocess.Popen[bytes]:
+    """A gate, which says nothing but through its channel."""
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=fds, start_new_session=True)
 
 
 def _received(channel: socket.socket, count: int) -> tuple[str, list[int]]:

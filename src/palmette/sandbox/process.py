@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access
-from palmette.sandbox.isolation import Command, Isolation, allowed_environment
+from palmette.sandbox.isolation import Command, Isolation, Walls, allowed_environment
 from palmette.sandbox.levels import asked_for, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError
 from palmette.sandbox.relay import Relay
@@ -66,8 +66,8 @@ class Sandbox:
     def network(self) -> Network | None:
         """What its programs share; None where they use the machine's."""
         with self._lock:
-            if self._network is None and self.isolation.uses_network:
-                self._network = Network()
+            if self._network is None:
+                self._network = self.isolation.network()
             return self._network
 
     def connect(self, host: str, port: int, timeout: float | None = None) -> socket.socket:
@@ -211,24 +211,16 @@ class _Supervised:
         self.started = time.time()
         self.scratch = Path(tempfile.mkdtemp(dir=sandbox.folder))
         environment = allowed_environment(os.environ, self.scratch, env)
-        command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch)
-        walls = sandbox.isolation.walls(command, access)
-        network = sandbox.network if access.network == "own" else None
+        command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch, limits)
+        network = self._network = sandbox.network if access.network == "own" else None  # stays as long as this
+        walls = sandbox.isolation.walls(command, access, network)
         namespaces = list(network.namespaces) if network else []
         spec = {
-            **walls._asdict(),
-            "argv": list(walls.argv),
-            "seccomp": walls.seccomp.hex(),
+            **_told(walls, limits),
             "namespaces": namespaces,
-            "env": {**walls.env, **environment},
             "cwd": str(command.cwd),
             "scratch": str(self.scratch),
             "write": [str(path) for path in (*access.write, self.scratch)],
-            "limits": {
-                **limits.model_dump(exclude={"output_chars"}),
-                "memory_mb": limits.memory,
-                "spare_processes": walls.spare_processes,
-            },
         }
         control, control_write = os.pipe()
         report_read, report = os.pipe()
@@ -300,6 +292,22 @@ class _Supervised:
             self.popen.kill()
             self.popen.wait()
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _told(walls: Walls, limits: Limits) -> dict[str, object]:
+    """What the supervisor is told of walls and limits, as `marshal` can write it."""
+    return {
+        **walls._asdict(),
+        "argv": list(walls.argv),
+        "env": dict(walls.env),
+        "ending": list(walls.ending),
+        "seccomp": walls.seccomp.hex(),
+        "limits": {
+            **limits.model_dump(exclude={"output_chars"}),
+            "memory_mb": limits.memory,
+            "spare_processes": walls.spare_processes,
+        },
+    }
 
 
 class _Kept:

@@ -3,6 +3,9 @@
 Argument: the file descriptor of a Unix socket. To it goes one message: the file descriptors of the user and the
 network namespace, or words that say why there are none. Then each message that comes, two numbers for the family and
 the type of a socket, is answered with such a socket. Ends with whoever started it.
+
+Or a path, in a container, whose network is there already: the one connection to a Unix socket of that path is spoken
+to as above, and no namespaces come with the first message.
 """
 
 from __future__ import annotations
@@ -17,24 +20,36 @@ from typing import Any
 
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+_PATIENCE = 60.0
+"""Seconds that whoever has started a container may take to call."""
 
 
 def main() -> None:
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    is_here = sys.argv[1].startswith("/")
+    channel = _called(sys.argv[1]) if is_here else socket.socket(fileno=int(sys.argv[1]))
     try:
-        _leave()
+        namespaces = [] if is_here else _left()
     except OSError as error:
         channel.send(str(error).encode())
         return
-    namespaces = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in ("user", "net")]
     socket.send_fds(channel, [b"made"], namespaces)
     while wanted := channel.recv(8):
         with socket.socket(*struct.unpack("=ii", wanted)) as made:
             socket.send_fds(channel, [b"made"], [made.fileno()])
 
 
-def _leave() -> None:
-    """Leaves the machine's network for one that has its own loopback and nothing else."""
+def _called(path: str) -> socket.socket:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.settimeout(_PATIENCE)
+        listening.bind(path)
+        listening.listen(1)
+        channel = listening.accept()[0]
+    channel.settimeout(None)
+    return channel
+
+
+def _left() -> list[int]:
+    """Leaves the machine's network for one with a loopback and nothing else: its user and its network namespace."""
     user, group = os.getuid(), os.getgid()
     libc: Any = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_USER | _NEW_NET) < 0:
@@ -47,6 +62,7 @@ def _leave() -> None:
         request = struct.pack("16sH14x", b"lo", 0)
         flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket, _GET_FLAGS, request))[1]
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+    return [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in ("user", "net")]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ a mapping as `marshal` writes it (what would read JSON takes longer to import th
 - namespaces: file descriptors of namespaces to join, the user namespace first; each is closed afterwards;
 - landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
 - seccomp: a filter in hexadecimal digits, or nothing; seccomp_option: the program's option that takes it, where the
-  program itself applies it.
+  program itself applies it;
+- ending: nothing; or where argv asks a service to run the program, behind walls of its own, the command that ends it
+  there. Such an argv gets no walls and no limits: `inner.main` sets them where the program is.
 
 To the second it writes four lines: exit code, how it ended, seconds, and a note.
 """
@@ -25,12 +27,15 @@ import time
 from contextlib import suppress
 
 from . import walls
-from .tree import kill_tree
+from .tree import kill_tree, reap
 from .watch import watch
 
 TYPE_CHECKING = False  # the real one takes long to import
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+
+_ENDING_SECONDS = 10.0
 
 
 def main() -> None:
@@ -46,13 +51,26 @@ def main() -> None:
     if program == 0:
         os.close(control)
         os.close(report)
-        _become(spec)
+        os.setsid()
+        become(spec)
     code, ended, note = watch(program, spec, control, wake_read)
     seconds = time.monotonic() - started
     kill_tree(program)
+    if spec["ending"] and ended != "exited":
+        _end_there(spec["ending"], spec["env"])
     _remove(spec["scratch"])
     with suppress(OSError):
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
+
+
+def _end_there(argv: list[str], env: dict[str, str]) -> None:
+    actions = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    with suppress(OSError):
+        program = os.posix_spawnp(argv[0], argv, env, file_actions=actions)
+        until = time.monotonic() + _ENDING_SECONDS
+        while reap(program) is None and time.monotonic() < until:
+            time.sleep(0.01)
+        kill_tree(program)
 
 
 def _told(control: int, size: int) -> bytes:
@@ -65,31 +83,35 @@ def _told(control: int, size: int) -> bytes:
     return text
 
 
-def _become(spec: dict[str, Any]) -> NoReturn:
-    """Turns the forked child into the program."""
+def become(spec: dict[str, Any]) -> NoReturn:
+    """Turns this process into the program."""
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()
         walls.end_with_parent()
-        _set_limits(spec["limits"])
-        os.chdir(spec["cwd"])
-        argv = spec["argv"]
-        walls.join(spec["namespaces"])
-        forbidden = bytes.fromhex(spec["seccomp"])
-        if spec["seccomp_option"]:  # a program that puts up walls itself, and needs for it what it then gives up
-            argv = [argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:]]
-        else:
-            walls.give_up_privileges()
-        if spec["landlock"]:
-            walls.landlock(**spec["landlock"])
-        if forbidden and not spec["seccomp_option"]:
-            walls.seccomp(forbidden)
+        argv = spec["argv"] if spec["ending"] else _walled(spec)
         os.execvpe(argv[0], argv, spec["env"])
     except OSError as error:
         os.write(2, f"cannot start {spec['argv'][0]!r}: {error}\n".encode())
     finally:
         os._exit(127)
+
+
+def _walled(spec: dict[str, Any]) -> list[str]:
+    """Sets the limits and puts up the walls around this process; what it is to become."""
+    _set_limits(spec["limits"])
+    os.chdir(spec["cwd"])
+    walls.join(spec["namespaces"])
+    argv: list[str] = spec["argv"]
+    forbidden = bytes.fromhex(spec["seccomp"])
+    if spec["seccomp_option"]:  # a program that puts up walls itself, and needs for it what it then gives up
+        return [argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:]]
+    walls.give_up_privileges()
+    if spec["landlock"]:
+        walls.landlock(**spec["landlock"])
+    if forbidden:
+        walls.seccomp(forbidden)
+    return argv
 
 
 def _set_limits(limits: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
     while True:
         status = reap(program)
         if status is not None:
-            return _ended(status, bool(spec["seccomp_option"]))
+            return _ended(status, bool(spec["seccomp_option"] or spec["ending"]))
         now = time.monotonic()
         if now >= deadline:
             return _stopped("timeout", f"it ran longer than {seconds:g} s")
