@@ -17,13 +17,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from palmette.bench import toys
 from palmette.engine import (
-    Budget,
     Journal,
     Verdict,
     Violation,
@@ -175,8 +173,7 @@ def many_artefacts(count: int, root: Path) -> Iterator[Found]:
     folder = root / "many"
     before = Held.now()
     services = {"arguments": toys.arguments(root / "outside-many", count), "folder": folder}
-    limits = Budget(attempts=2 * count, tokens=10 * count)
-    setup = replace(create("environment", "topology", services), budget=limits)
+    setup = create("environment", "topology", services)
     seconds = _timed(lambda: run_topology(setup, folder))
     state = run_state(folder)
     files = sum(1 for _ in (folder / "artefacts" / "spelled").rglob("*.txt"))

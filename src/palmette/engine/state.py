@@ -106,6 +106,8 @@ class Spent:
     steps: int = 0
     """Decisions of the planner."""
     attempts: int = 0
+    """All that failed and, of a fan-out that did well, those of its first element only: how long a list is says nothing
+    of whether a run gets on."""
     seconds: float = 0.0
     """In which the run was worked on, people's answers aside."""
     spend: Spend = field(default_factory=Spend)
@@ -244,7 +246,7 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
                 done={**actor.done, event.key: Done(event.output, event.verdict)},
                 seconds=actor.seconds + event.seconds,
             )
-            return _attempted(_update(state, event.actor, actor))
+            return _attempted(_update(state, event.actor, actor), int(not event.item))
         case e.ActorSucceeded():
             return _succeeded(state, event)
         case e.ActorFailed():
@@ -358,8 +360,8 @@ def _step(state: RunState) -> RunState:
     return replace(state, decisions=state.decisions + 1, spent=replace(state.spent, steps=state.spent.steps + 1))
 
 
-def _attempted(state: RunState) -> RunState:
-    return replace(state, spent=replace(state.spent, attempts=state.spent.attempts + 1))
+def _attempted(state: RunState, count: int = 1) -> RunState:
+    return replace(state, spent=replace(state.spent, attempts=state.spent.attempts + count))
 
 
 def _paid(state: RunState, event: e.CallAnswered) -> RunState:

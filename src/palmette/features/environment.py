@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from palmette.llm.models import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Access, Sandbox, WarmSpark
+from palmette.sandbox.place import Place
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
@@ -40,8 +40,8 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
     check_roles(choice, topology)
     models = models or open_models(choice, folder)
-    place = tempfile.TemporaryDirectory(prefix="palmette-base-")
-    base = export_base(inputs.repository, run.repository.base, Path(place.name) / "base")
+    place = Place("palmette-base-")
+    base = export_base(inputs.repository, run.repository.base, place.folder / "base")
     bench = _workbench(inputs, base, folder)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
@@ -49,7 +49,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
 
     def close() -> None:
         bench.close()
-        place.cleanup()
+        place.close()
 
     return Setup(
         topology=topology,

@@ -58,7 +58,7 @@ class Repository(Model):
     utilities: tuple[PathText, ...] = ()
     """Files or folders with reusable functions, relative to the repository; found by looking when left out."""
     config_class: Text | None = None
-    """The team's Pydantic class for a view's configuration, e.g. `offers.config:FeatureViewConfig`."""
+    """The team's class for a view's configuration, Pydantic or a dataclass, e.g. `offers.config:FeatureViewConfig`."""
     allow: tuple[str, ...] = ()
     """Globs of paths that the pull request may touch, beside the three files of the view itself; hidden folders and
     files such as `conftest.py` only if they stand here."""
@@ -99,7 +99,7 @@ class Budget(Model):
     steps: int = Field(default=40, ge=1)
     """Most steps of actors."""
     attempts: int = Field(default=80, ge=1)
-    """Most attempts of all actors together."""
+    """Most attempts of all actors together; of a list's elements that do well, only the first counts."""
     minutes: float = Field(default=60, gt=0)
     """Most minutes."""
     tokens: int | None = Field(default=None, ge=1)
