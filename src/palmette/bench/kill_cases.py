@@ -28,6 +28,8 @@ class Case(Protocol):
     name: str
     timed: tuple[str, ...]
     """Artefacts that say how far training came in its time, which no two runs have alike."""
+    is_slow: bool
+    """Whether a run takes so long that each dies at moments of all kinds."""
 
     def job(self, place: Path) -> Job:
         """A run whose world is in the folder `place`."""
@@ -41,6 +43,7 @@ class Toys:
 
     name = "toys"
     timed: tuple[str, ...] = ()
+    is_slow = False
 
     def __init__(self, pause: float) -> None:
         self.pause = pause
@@ -59,6 +62,7 @@ class Models:
 
     name = "automl"
     timed: tuple[str, ...] = ("assembly", "comparison", "assessment", "delivery")
+    is_slow = True
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -87,6 +91,7 @@ class Features:
 
     name = "features"
     timed: tuple[str, ...] = ()
+    is_slow = True
 
     def __init__(self, run_file: Path, forge: Forge) -> None:
         self.run_file, self.forge = run_file, forge
@@ -95,6 +100,9 @@ class Features:
         example = place / "example"
         shutil.copytree(self.run_file.parents[1], example, symlinks=True)
         repository, remote = example / "repository", place / "remote.git"
+        for branch in _git(repository, "branch", "--format=%(refname:short)").split():
+            if branch != _git(repository, "branch", "--show-current"):  # of runs that the example has seen
+                _git(repository, "branch", "--delete", "--force", branch)
         _git(place, "clone", "--quiet", "--bare", str(repository), str(remote))
         _git(repository, "remote", "add", "origin", str(remote))
         self.forge.opened.clear()

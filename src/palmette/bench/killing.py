@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -42,7 +42,7 @@ class Job(NamedTuple):
 class Chain(NamedTuple):
     """A run with everything that was done to it."""
 
-    kills: int
+    kills: tuple[Moment, ...]
     seconds: float
     orphans: tuple[str, ...]
     """Commands of what outlived a killed run."""
@@ -63,11 +63,11 @@ def worked(job: Job, folder: Path) -> None:
         run_environment(job.environment, job.arguments, folder)
 
 
-def killed_until_done(job: Job, folder: Path, moment: Moment, most: int, rng: random.Random, span: float) -> Chain:
-    """Kills a run again and again, at most so often, until it ends; `span`: seconds that it takes undisturbed."""
-    begun, orphans, kills = time.monotonic(), list[str](), 0
+def killed_until_done(job: Job, folder: Path, plan: Sequence[Moment], rng: random.Random, span: float) -> Chain:
+    """Kills a run at one moment after the other until it ends; `span`: seconds that it takes undisturbed."""
+    begun, orphans, kills = time.monotonic(), list[str](), list[Moment]()
     while True:
-        now: Moment = moment if kills < most else "never"
+        now = plan[len(kills)] if len(kills) < len(plan) else "never"
         pid = _begun(job, folder, now)
         if now == "random":
             _kill_in(pid, rng.uniform(0, span))
@@ -75,8 +75,8 @@ def killed_until_done(job: Job, folder: Path, moment: Moment, most: int, rng: ra
         if status != -signal.SIGKILL:
             said = (folder.parent / "said.txt").read_text("utf-8") if status else ""
             orphans += outlived()
-            return Chain(kills, time.monotonic() - begun, tuple(orphans), said[-2000:])
-        kills += 1
+            return Chain(tuple(kills), time.monotonic() - begun, tuple(orphans), said[-2000:])
+        kills.append(now)
         orphans += outlived()
 
 

@@ -60,28 +60,32 @@ def tally(case: Case, kills: int, root: Path, rng: random.Random) -> Tally:
     """Kills runs of one kind so often, and holds each against two that were left alone."""
     found = Tally()
     begun = time.monotonic()
-    one, other = (_run(case, root / f"undisturbed-{number}", "never", 0, rng, found) for number in (1, 2))
+    one, other = (_run(case, root / f"undisturbed-{number}", (), rng, found) for number in (1, 2))
     wanted = {place: value for place, value in steady(one, other).items() if not place.startswith(case.timed)}
     found.compared, found.measured = len(wanted), len(one) - len(wanted)
-    for moment, share in zip(MOMENTS, (kills // 3, kills // 3, kills - 2 * (kills // 3)), strict=True):
-        while (missing := share - found.kills[moment]) > 0 and not found.wrong:
-            before = found.kills[moment]
-            made = _run(case, root / f"{moment}-{found.runs}", moment, missing, rng, found)
-            found.wrong += differing(made, wanted)
-            if found.kills[moment] == before and moment != "random":
+    shares = dict(zip(MOMENTS, (kills // 3, kills // 3, kills - 2 * (kills // 3)), strict=True))
+    for moments in (MOMENTS,) if case.is_slow else ((moment,) for moment in MOMENTS):
+        while not found.wrong:
+            plan = [moment for moment in moments for _ in range(shares[moment] - found.kills[moment])]
+            rng.shuffle(plan)
+            before = found.kills.total()
+            if plan:
+                made = _run(case, root / f"{moments[0]}-{found.runs}", plan, rng, found)
+                found.wrong += differing(made, wanted)
+            if found.kills.total() == before and "random" not in plan:
                 break
     found.seconds = time.monotonic() - begun
     return found
 
 
-def _run(case: Case, place: Path, moment: Moment, most: int, rng: random.Random, found: Tally) -> Leaves:
-    """One run, killed at most so often; what it made."""
+def _run(case: Case, place: Path, plan: Sequence[Moment], rng: random.Random, found: Tally) -> Leaves:
+    """One run, killed at these moments as long as it lasts; what it made."""
     place.mkdir()
     run = place / "run"
-    chain = killed_until_done(case.job(place), run, moment, most, rng, found.span)
-    if chain.kills == 0:
+    chain = killed_until_done(case.job(place), run, plan, rng, found.span)
+    if not chain.kills:
         found.span = min(found.span, chain.seconds)
-    found.kills[moment] += chain.kills
+    found.kills.update(chain.kills)
     found.runs += 1
     found.left += sum(1 for _ in (place / "scratch").iterdir())
     found.wrong += [f"{place.name}: {what}" for what in _wrong(case, place, chain)]
