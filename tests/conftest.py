@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from palmette.sandbox import Access, Sandbox, WarmSpark, find_java
 
 os.environ.setdefault("PALMETTE_ISOLATION", "none")
 """So that tests need no kernel of a certain kind; those of isolation choose each level that works themselves."""
+
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > 8 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # thousands of small journals wait for no disk there
 
 
 @pytest.fixture(scope="session")
