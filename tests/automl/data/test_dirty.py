@@ -97,6 +97,9 @@ READ: dict[str, Read] = {
     "row names as R writes them": Read(
         lines("a,b", *times('"r#",1,x#')), "column_1 a b", 12, "nameless-column"
     ),
+    "row names below a comment": Read(
+        lines("# made by R 4", "a,b", *times('"r#",1,x#')), "column_1 a b", 12, "comment-lines nameless-column"
+    ),
     "short rows": Read(GOOD + "31\n32,1.5\n", "n size colour", 32, "short-rows"),
     "long rows": Read(GOOD + "31,1.5,red,more,more\n", "n size colour", 31, "long-rows"),
     "comments": Read("# made by x\n" + GOOD + "# end\n", "n size colour", 30, "comment-lines"),

@@ -187,10 +187,10 @@ class _Cutter:
         taken = choose(groups, strata, wanted / max(len(rows), 1))
         strategy: Strategy = "grouped" if grouped else "stratified" if how else "random"
         first = f"{int(taken.sum())} of {len(rows)} rows are the hold-out, chosen by a hash of their values."
-        count, held = len(np.unique(groups)), len(np.unique(groups[taken]))
+        count, whole = len(np.unique(groups)), len(np.unique(groups[taken]))
         if grouped and count < FEW_GROUPS:
-            how = f"There are {count} groups, and {held} of them are held out whole: so few say little of others."
-            if not held:
+            how = f"There are {count} groups, and {whole} of them are held out whole: so few say little of others."
+            if not whole:
                 how = f"Each of the {count} groups has a class to itself, so none is held out: scores are out of fold."
         reasons = [first, *reasons, *([how] if how else [])]
         split = self._split(self.usable[taken], strategy, reasons, grouped=grouped)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from palmette.automl.data import clean
 from palmette.automl.data.artefacts import Dialect, Repair
-from palmette.automl.data.dialects import Form, sniff
+from palmette.automl.data.dialects import COMMENT, Form, sniff
 from palmette.automl.data.headers import is_header, sampled
 from palmette.automl.data.opening import Opened
 from palmette.automl.data.texts import Texts, array, every
@@ -21,7 +21,6 @@ from palmette.automl.data.texts import Texts, array, every
 Row = list[str]
 WHOLE = Form("", "", "")
 """Of rows that are divided already."""
-COMMENT = ("#", "//", "%", "--")
 MOST_RAGGED = 0.5
 """Share of rows with another number of fields above which a text is no table."""
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from palmette.automl.data.headers import is_header
 
+COMMENT = ("#", "//", "%", "--")
+"""How a line begins that is no record."""
 SAMPLE = 200
 """Lines that the choice rests on."""
 DELIMITERS = ("\t", ";", "|", ",", "^", "~", ":", " ")
@@ -45,6 +47,8 @@ def sniff(text: str) -> Form:
     ';'
     """
     lines = [line for line in text[:400_000].splitlines() if line.strip()][:SAMPLE]
+    records = [line for line in lines if not line.startswith(COMMENT)]
+    lines = records if 2 * len(records) > len(lines) else lines
     best, most = Form("", '"', ""), WORTH
     for delimiter in DELIMITERS:
         quote = _quote(lines, delimiter)

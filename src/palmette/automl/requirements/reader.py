@@ -168,7 +168,7 @@ class _Reader:
             if told.task in ("regression", "classification") and told.strength in ("explicit", "implied")
             else None
         )
-        barred = [one.column for one in self.excluded]
+        barred = [one.column for one in self.excluded] + ([self.together.column] if self.together else [])
         chosen = choose(self.text.without([*named_amounts(self.text), *self.taken]), spoken, self.columns, barred, sure)
         told, chosen = self._in_classes(told, chosen)
         goal = goals.decide(told, chosen, spoken, self.columns, self.answers)

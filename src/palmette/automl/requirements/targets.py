@@ -232,8 +232,8 @@ def choose(
     open_ = {name: hint for name, hint in known.items() if name not in constant}
     likely = {name: hint for name, hint in open_.items() if hint.kind not in ("identifier", "text", "list")} or open_
     for one in spoken:
-        if one.sure < 2 and (name := exact(one.words, known)) is not None:
-            return Chosen(name, "said", one)
+        if one.sure < 2 and (named := _named(one.words, known)):
+            return Chosen(named[0], "said", one, named[1:])
         if columns and _is_name(one) and not _is_value(one.words, columns):
             best = rank(one.words, likely | constant)
             return Chosen(best[0].column, "said", one) if best and best[0].score > 0.75 else Chosen("", "absent", one)
@@ -252,12 +252,19 @@ def choose(
         return Chosen(name, "values", spoken[0] if spoken else None)
     if chosen is not None:
         return chosen
-    named = list(dict.fromkeys(name for _, _, name in named_in(_without_sources(text.plain), able or likely)))
-    if len(named) == 1:
-        return Chosen(named[0], "said", None)
+    told = list(dict.fromkeys(name for _, _, name in named_in(_without_sources(text.plain), able or likely)))
+    if len(told) == 1:
+        return Chosen(told[0], "said", None)
     if not usual(able or likely) and (name := by_one_value(text.plain, likely)) is not None:
         return Chosen(name, "values", spoken[0] if spoken else None)
     return _default(spoken, able or likely)
+
+
+def _named(words: str, columns: Columns) -> tuple[str, ...]:
+    """The column that words name in full, or those of a list; nothing where they name anything else."""
+    parts = re.split(r",?\s+(?:and|&|as well as)\s+(?:the\s+)?|,\s*", re.sub(r"^both\s+", "", words, flags=re.I))
+    found = ([exact(one, columns) for one in readings] for readings in ([words], parts))
+    return next((tuple(dict.fromkeys(name for name in names if name)) for names in found if all(names)), ())
 
 
 def _best(spoken: Sequence[Spoken], columns: Columns) -> Chosen | None:

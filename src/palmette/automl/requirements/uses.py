@@ -12,10 +12,11 @@ from palmette.automl.requirements.text import Span, Text
 
 _BARRED = re.compile(
     r"\b(?:(?:never|cannot|not|\w+n't) (?:(?:be )?allowed to |(?:want |wish |like )(?:to )?|to )?"
-    r"(?:us(?:e|ing)|consider|include|look at|rely on|touch|take|see|know|feed)\b|"
+    r"(?:us(?:e|ing)|consider|include|(?:look|peek|glance) at|rely on|touch|take|see|know|feed)\b|"
     r"(?:avoid(?:s|ing)?|(?:refrain(?:s|ing)?|abstain(?:s|ing)?) from|steer(?:ing)? clear of|stop|against) "
-    r"(?:the use of|(?:us|consider|includ|touch|tak|see|feed)ing|(?:look|rely)ing (?:at|on))|"
-    r"(?:uses?|using) (?:neither|no)|without(?: (?:us|look|consider|know|touch|see|tak|rely|regard)ing(?: at| on|"
+    r"(?:the use of|(?:us|consider|includ|touch|tak|see|feed)ing|(?:look|peek|rely)ing (?:at|on))|"
+    r"(?:uses?|using) (?:neither|no)|without(?! (?:(?:forgett|ignor|dropp|exclud|leav|omitt|skipp|remov|los)ing|"
+    r"\w+ing (?:about|to|for|over))\b)(?: (?:us|look|consider|know|touch|see|tak|rely|regard)ing(?: at| on|"
     r" to)?)?|"
     r"w/o|forbid(?:s|den)?(?: to use| using| the use of)?|prohibit(?:s|ed)?(?: using| the use of)?|"
     r"ban(?:s|ned)? (?:the use of|using)|(?:not|n't) discriminate (?:by|on)(?: the basis of)?|"
@@ -28,6 +29,8 @@ _BARRED = re.compile(
     re.I,
 )
 """What comes before the columns that it rules out."""
+_NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without)|n't)\s+$", re.I)
+"""Before words that rule out: do not forget."""
 _OUT = re.compile(
     r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away)\b",
     re.I,
@@ -125,6 +128,8 @@ def excluded(text: Text, columns: Columns) -> Barred:
 def _before(text: Text) -> Iterator[Span]:
     """The items of lists after words that rule out."""
     for match in _BARRED.finditer(text.plain):
+        if _NEGATED.search(text.plain, 0, match.start()):
+            continue
         rest = text.plain[match.end() : text.sentence(match.start()).end]
         stop = re.search(
             r"[;:.!?](?=\s|$)|\b(?:for|but|because|since|as they|as it|they|it|and (?:use|predict|train|is|the model|"
@@ -139,7 +144,9 @@ def _before(text: Text) -> Iterator[Span]:
 
 def _around(text: Text) -> Iterator[Span]:
     for match in _OUT.finditer(text.plain):
-        if not re.fullmatch(r"it|them|those|that|both", match["list"], re.I):
+        if not re.fullmatch(r"it|them|those|that|both", match["list"], re.I) and not _NEGATED.search(
+            text.plain, 0, match.start()
+        ):
             yield from _spans(match["list"], match.start("list"))
 
 
