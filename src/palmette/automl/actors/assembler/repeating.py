@@ -18,20 +18,26 @@ from palmette.engine import Violation
 
 SAME = 0.01
 """Share of their spread by which repeated predictions may differ, on average: threads add numbers in any order."""
-SECONDS = 60.0
+SECONDS = 180.0
 PLACE = "sample"
 
 
 def unrepeated(
     project: Project, track: str, found: Found, sample: Material, blueprint: Blueprint
 ) -> Violation | None:
-    """The candidates of a track on the sample that a repeated fit contradicts; None where there are none."""
-    done = project.fit_again(map(Member.of, found.candidates), blueprint, PLACE, SECONDS)
+    """The candidates of a track on the sample that a repeated fit contradicts; None where there are none.
+
+    Those without rounds, a number or none for each fold, were not fitted beside validation rows.
+    """
+    first = {one.name: one for one in found.candidates if one.trial.rounds}
+    if not first:
+        return None
+    done = project.fit_again(map(Member.of, first.values()), blueprint, PLACE, SECONDS)
     again = modality_of(blueprint).candidates(project.folder / PLACE / "again", sample)
     outputs = {one.name: one.outputs for one in again.candidates}
-    apart = {one.name: _apart(one.outputs, outputs[one.name]) for one in found.candidates if one.name in outputs}
+    apart = {name: _apart(one.outputs, outputs[name]) for name, one in first.items() if name in outputs}
     told = [f"{name} (off by {share:.0%} of their spread)" for name, share in apart.items() if share > SAME]
-    told += [f"{one.name} (it ends in an error)" for one in found.candidates if one.name not in outputs]
+    told += [f"{name} (it fails)" for name in first if name not in outputs][:1]  # which ends the program
     if not told:
         return None
     notes = [f"{trial.name}: {trial.note}" for trial in again.trials if trial.note]
@@ -39,7 +45,7 @@ def unrepeated(
         f"{track} predicts validation rows otherwise where it is told other targets of them: {', '.join(told)}. Only "
         "`rounds` may follow from these targets; with as many rounds and the same seed a fit is the same again."
     )
-    evidence = "\n".join([*notes, done.stderr])[-4000:]
+    evidence = "\n".join([*notes, done.stderr, done.note])[-4000:]
     return Violation(code="contract-misused", message=message, evidence=evidence, subject=f"models/{track}.py")
 
 
