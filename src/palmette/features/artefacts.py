@@ -83,6 +83,8 @@ class Config(Model):
     file: TextFile
     class_name: str
     """`module:Class` of the team; empty when the team has none."""
+    by_keywords: bool = False
+    """Whether the class takes a document's values as keyword arguments, and is no Pydantic one."""
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""

@@ -72,7 +72,7 @@ class ConnectHarness:
     def with_config(self, file: Path, class_name: str = "") -> ConnectHarness:
         """A harness that passes the team's config object to entry functions which take one.
 
-        `class_name` is `module:Class` of a Pydantic class; without it, the plain mapping is passed.
+        `class_name` is `module:Class` of a Pydantic class or a dataclass; without it, the plain mapping is passed.
         """
         return replace(self, config_file=file.resolve(), config_class=class_name)
 

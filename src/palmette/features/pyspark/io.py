@@ -160,7 +160,10 @@ def _config(scope: Scope, config: Config, path: str) -> str:
     if call is not None:
         return call
     parsed = f'yaml.safe_load(Path({path}).read_text(encoding="utf-8"))'
-    return f"{config.class_name.split(':')[1]}.model_validate({parsed})" if config.class_name else parsed
+    if not config.class_name:
+        return parsed
+    made = f"(**{parsed})" if config.by_keywords else f".model_validate({parsed})"
+    return f"{config.class_name.split(':')[1]}{made}"
 
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:

@@ -13,6 +13,8 @@ from palmette.features.spec.run import Destination, Run
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, View, ViewFeature
 
+VIEW = "view"
+"""Key of the fact that holds the view's name."""
 NAME = "name:"
 """Before a table's name, the key of the fact that holds it."""
 
@@ -78,7 +80,7 @@ def _identity(view: View) -> tuple[Fact, ...]:
             view.name,
             ("feature_view", "view", "view_name", "feature_view_name", "feature_group", "feature_set"),
             ("name", "job", "job_name", "id", "title", "pipeline", "feature_table"),
-            key="view",
+            key=VIEW,
         ),
         Fact(view.description or None, ("description", "summary", "doc", "purpose", "about")),
         Fact(

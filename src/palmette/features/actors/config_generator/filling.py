@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.facts import NAME, Collection, Fact, Record
+from palmette.features.actors.config_generator.facts import NAME, VIEW, Collection, Fact, Record
 from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
 from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed, Pattern
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
@@ -256,6 +256,9 @@ class _Filler:
         if "const" in of.schema:
             return Filled(of.schema["const"])
         seen = self.observed.values(spot.pattern)
+        own = next((fact for fact in scope[-1].facts if fact.key == VIEW), None)
+        if own is not None and self.observed.names_itself(spot.pattern):
+            return _placed(own, own.value, spot)
         for depth, record in enumerate(scope):
             bar = least if depth == 0 else max(least, STRONG)
             ranked = sorted(

@@ -25,25 +25,33 @@ class Observed:
     """The parsed neighbouring documents."""
 
     documents: tuple[Any, ...] = ()
-    own_names: frozenset[str] = frozenset()
-    """Names of the files and their folders: a value that repeats one is about that view, not about the team."""
+    names: tuple[frozenset[str], ...] = ()
+    """For each document, what its file and its folder are called: a value that repeats one is about that view."""
 
     @classmethod
     def read(cls, files: Sequence[TextFile]) -> Observed:
-        found = []
+        found, names = [], []
         for file in files:
             try:
-                found.append(load_plain(file.text))
+                document = load_plain(file.text)
             except yaml.YAMLError:
                 continue
-        names = {
-            name for file in files for name in (PurePosixPath(file.path).stem, PurePosixPath(file.path).parent.name)
-        }
-        return cls(tuple(document for document in found if isinstance(document, dict)), frozenset(names - {""}))
+            if isinstance(document, dict):
+                place = PurePosixPath(file.path)
+                found.append(document)
+                names.append(frozenset({place.stem, place.parent.name} - {""}))
+        return cls(tuple(found), tuple(names))
 
     def values(self, pattern: Pattern) -> list[Any]:
         """All values at `pattern`, over all documents."""
         return [value for document in self.documents for value in _at(document, pattern) if value is not NOTHING]
+
+    def names_itself(self, pattern: Pattern) -> bool:
+        """Whether every document has the name of its own file or folder there."""
+        pairs = zip(self.documents, self.names, strict=True)
+        found = [(value, names) for document, names in pairs for value in _at(document, pattern)]
+        named = all(isinstance(value, str) and value in names for value, names in found)
+        return named and bool(found) and ANY not in pattern
 
     def always(self, pattern: Pattern) -> bool:
         """Whether the key is written wherever it could be."""
@@ -56,7 +64,7 @@ class Observed:
         flat = [value for values in seen for value in values]
         if len([values for values in seen if values]) < least or not flat or any(v is NOTHING for v in flat):
             return NOTHING
-        if len(self.documents) == 1 and any(name in str(flat[0]) for name in self.own_names):
+        if len(self.documents) == 1 and any(name in str(flat[0]) for name in self.names[0]):
             return NOTHING
         return flat[0] if all(value == flat[0] for value in flat) else NOTHING
 

@@ -29,6 +29,8 @@ class TeamSchema:
     """Models that wrap one value, which is their attribute `root`."""
     mappings: frozenset[str] = frozenset()
     """Models whose values are read by key instead of by attribute."""
+    by_keywords: bool = False
+    """Whether the class is no Pydantic one, and takes the values of a document as keyword arguments."""
 
     @property
     def top(self) -> Resolved:

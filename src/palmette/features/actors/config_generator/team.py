@@ -129,6 +129,7 @@ def find_schema(
                     aliases=said.answer["aliases"],
                     roots=frozenset(said.answer["roots"]),
                     mappings=frozenset(said.answer["mappings"]),
+                    by_keywords=said.answer["by_keywords"],
                 ),
             )
         )
@@ -136,7 +137,7 @@ def find_schema(
 
 
 def candidates(checkout: Checkout) -> list[str]:
-    """Pydantic classes that could be a view's configuration, the likeliest first, as `module:Class`.
+    """Pydantic classes and dataclasses that could be a view's configuration, the likeliest first, as `module:Class`.
 
     Likely: what scripts annotate their `config` with; then what parses documents; then what its name says.
     """
@@ -173,7 +174,7 @@ def candidates(checkout: Checkout) -> list[str]:
 
 
 def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
-    """Classes that descend from a Pydantic model, by dotted name."""
+    """Classes that descend from a Pydantic model, and dataclasses, by dotted name."""
     classes = {
         f"{module.name}.{node.name}": (module, node)
         for module in checkout.modules
@@ -190,7 +191,8 @@ def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
                 base.endswith((".BaseModel", ".BaseSettings", ".RootModel")) and base.startswith("pydantic")
                 for base in bases
             )
-            if name not in found and (pydantic or bases & set(found)):
+            dataclass = any("dataclass" in source_of(decorator) for decorator in node.decorator_list)
+            if name not in found and (pydantic or dataclass or bases & set(found)):
                 found[name] = (module, node)
                 grown = True
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import AliasChoices, AliasPath, BaseModel, RootModel, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, RootModel, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
@@ -35,12 +35,23 @@ def load(name: str) -> Any:
     return found
 
 
+def adapter(cls: Any) -> TypeAdapter[Any]:
+    """What reads documents into a class: a Pydantic one as it says itself, any other one by the types of its fields.
+
+    A dataclass takes the names of its fields and no others.
+    """
+    if dataclasses.is_dataclass(cls) and not hasattr(cls, "__pydantic_config__"):
+        cls.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]  # it is read from there
+    return TypeAdapter(cls)
+
+
 def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
     """JSON Schema by attribute names, the names used in documents, and which documents parse."""
     cls = load(name)
     models = models_within(cls)
     return {
-        "schema": cls.model_json_schema(by_alias=False, schema_generator=_Lenient),
+        "schema": adapter(cls).json_schema(by_alias=False, schema_generator=_Lenient),
+        "by_keywords": not issubclass(cls, BaseModel),
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
         "mappings": [model.__name__ for model in models if is_typeddict(model)],
@@ -82,7 +93,7 @@ def aliases_of(model: Any) -> dict[str, str]:
 
 def refusal(cls: Any, text: str) -> str:
     try:
-        cls.model_validate(yaml.safe_load(text))
+        adapter(cls).validate_python(yaml.safe_load(text))
     except Exception as error:  # noqa: BLE001 - a validator may raise anything; what it says is the answer
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
@@ -93,7 +104,7 @@ def parse(name: str, text: str, accessors: dict[str, str]) -> dict[str, Any]:
     cls = load(name) if name else None
     data = yaml.safe_load(text)
     try:
-        config = cls.model_validate(data) if cls else data
+        config = adapter(cls).validate_python(data) if cls else data
     except ValidationError as error:
         return {
             "errors": [
@@ -105,7 +116,7 @@ def parse(name: str, text: str, accessors: dict[str, str]) -> dict[str, Any]:
                 for item in error.errors()
             ]
         }
-    dump = config.model_dump(mode="json") if cls else config
+    dump = adapter(cls).dump_python(config, mode="json") if cls else config
     facts = {fact: plain(eval(expression, {"config": config})) for fact, expression in accessors.items()}
     return {"value": json.loads(json.dumps(dump, default=str)), "facts": facts}
 

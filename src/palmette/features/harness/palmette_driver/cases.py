@@ -125,5 +125,7 @@ def _config(config: dict[str, str] | None) -> Any:
     values = yaml.safe_load(Path(config["file"]).read_text(encoding="utf-8"))
     if not config["class"]:
         return values
+    from pydantic import TypeAdapter
+
     module, _, name = config["class"].partition(":")
-    return getattr(importlib.import_module(module), name).model_validate(values)
+    return TypeAdapter(getattr(importlib.import_module(module), name)).validate_python(values)
