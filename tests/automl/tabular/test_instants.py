@@ -42,7 +42,20 @@ def test_where_later_rows_are_predicted_days_are_kept_if_the_target_moves_with_t
     for target in (pd.Series(level, times.index), pd.Series(np.where(level > level.mean(), "b", "a"), times.index)):
         made = parts_of(times, moved(times, target))
         assert ("days" in made.parts) == kept and f"target {'moves' if kept else 'does not move'}" in made.reason
-    assert parts_of(times.iloc[:1], 0.0).parts == ("days",), "something is left of every instant"
+    alone = parts_of(times.iloc[:1], 0.0)
+    assert alone.parts == ("days",) and "moves" not in alone.reason, "something is left of every instant"
+
+
+def test_an_instant_that_goes_along_with_the_time_is_treated_as_that_is(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    made = pd.Series(pd.date_range("2020-01-01", periods=600, freq="D"))
+    lag, age = (pd.to_timedelta(random.integers(0, most, 600), unit="D") for most in (9, 9000))
+    table = pd.DataFrame({"made": made, "sent": made + lag, "born": made[0] - age, "y": random.normal(size=600)})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    loaded = load([tmp_path / "rows.csv"])
+    for time, kept in (("made", {"born"}), ("", {"made", "sent", "born"})):
+        blueprint = draft(Goal("regression", "y", "rmse"), loaded.dataset.columns, loaded.table, time=time)
+        assert {one.name for one in blueprint.columns if "days" in one.parts} == kept
 
 
 def orders(rows: int = 400, seed: int = 0) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from palmette.automl.data import USELESS, Column
 from palmette.automl.measure.metrics import in_order
 from palmette.automl.modalities.tabular.algorithms import ALGORITHMS, Algorithm, installed
 from palmette.automl.modalities.tabular.blueprint import Blueprint, ColumnPlan, Dropped, Example, Folds, Kind, Transform
-from palmette.automl.modalities.tabular.instants import PARTS, Made, moved, parts_of, spans
+from palmette.automl.modalities.tabular.instants import PARTS, Made, drifts, parts_of, spans
 from palmette.automl.modalities.tabular.names import distinct, plain
 from palmette.errors import UserError
 
@@ -64,12 +64,10 @@ def draft(
         UserError: no column says anything about the target.
     """
     used = [column for column in columns if column.name != goal.target]
-    drifts = {time: moved(rows[time], rows[goal.target])} if time else {}
-    kept, left = planned(used, rows, drifts)
+    dated = [column.name for column in used if column.kind == "datetime"]
+    kept, left = planned(used, rows, drifts(rows, dated, goal.target, time))
     if not kept:
-        reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in left) or "there is no other"
-        message = f"No column is left to predict {goal.target!r} from: {reasons}."
-        raise UserError(message, "Add columns that say something about it.", code="no-columns")
+        raise _nothing_left(goal.target, left)
     target = rows[goal.target]
     classes = class_names(target)
     transform = TRANSFORMS.get(goal.metric, "none")
@@ -95,16 +93,22 @@ def draft(
     )
 
 
+def _nothing_left(target: str, left: Iterable[Dropped]) -> UserError:
+    reasons = ", ".join(f"{one.name!r} is {one.reason}" for one in left) or "there is no other"
+    message = f"No column is left to predict {target!r} from: {reasons}."
+    return UserError(message, "Add columns that say something about it.", code="no-columns")
+
+
 def planned(
-    columns: Iterable[Column], rows: pd.DataFrame, drifts: Mapping[str, float] = MappingProxyType({})
+    columns: Iterable[Column], rows: pd.DataFrame, drifting: Mapping[str, float] = MappingProxyType({})
 ) -> tuple[tuple[ColumnPlan, ...], tuple[Dropped, ...]]:
     """Columns that models are given, and those that say nothing, whatever is learnt.
 
-    `drifts` says how far the target moves with a column by which later rows are to be predicted.
+    `drifting` says how far the target moves with columns of instants that will all be later in the rows to predict.
     """
     every = list(columns)
     return (
-        tuple(_plan(one, rows[one.name], drifts.get(one.name)) for one in every if one.kind in KINDS),
+        tuple(_plan(one, rows[one.name], drifting.get(one.name)) for one in every if one.kind in KINDS),
         tuple(Dropped(name=one.name, reason=USELESS[one.kind]) for one in every if one.kind not in KINDS),
     )
 

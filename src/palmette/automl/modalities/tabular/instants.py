@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -23,10 +24,12 @@ FEWEST = 0.1
 """Share of the rows that must have both instants, for the days between them to say something."""
 SAME = 0.999
 """Correlation from which the days between two instants say what one of them does."""
-
-
 TREND = 0.1
 """Rank correlation of target and time from which the one moves with the other."""
+MOST_CLASSES = 20
+"""That are looked at for it."""
+ALONG = 0.9
+"""Rank correlation of two times from which the one goes along with the other."""
 
 
 class Made(NamedTuple):
@@ -50,21 +53,31 @@ def parts_of(values: pd.Series, drift: float | None = None) -> Made:
     within = {"month": known.dt.to_period("M"), "day": days, "weekday": days, "hour": known}
     found = [part for part in PARTS[:-1] if 1 < of[part].nunique() < within[part].nunique()]
     again = f"{_listed(WORDS[part] for part in found)} come again; " if found else ""
-    if drift is not None and abs(drift) < TREND and found:
+    rests = drift is not None and abs(drift) < TREND
+    if found and rests:
         why = f"rows to predict are later, and the target does not move with time ({drift:.2f})"
         return Made(tuple(found), f"{again}days since 1970 are left out: {why}")
-    moves = "" if drift is None else f": the target moves with time ({drift:.2f})"
+    moves = "" if rests or drift is None else f": the target moves with time ({drift:.2f})"
     return Made((*found, "days"), f"{again}days since 1970 say what is early or late{moves}")
 
 
+def drifts(rows: pd.DataFrame, dated: Iterable[str], target: str, time: str) -> dict[str, float]:
+    """How far the target moves with the columns of instants that are all later in rows that are later by a time."""
+    times = [name for name in dated if time and rows[name].rank().corr(rows[time].rank()) > ALONG]
+    return {name: moved(rows[name], rows[target]) for name in times}
+
+
 def moved(times: pd.Series, target: pd.Series) -> float:
-    """The rank correlation of the target with time; of classes, that of the one with the largest."""
+    """The rank correlation of the target with time; of classes, the largest of the most frequent ones."""
     import pandas as pd
 
-    found = target.to_frame() if pd.api.types.is_numeric_dtype(target) else pd.get_dummies(target.astype(str))
-    ranks = found.astype(float).rank()
-    each = [ranks[name].corr(times.rank()) for name in ranks if ranks[name].nunique() > 1]
-    return max((float(one) for one in each if one == one), key=abs, default=0.0)
+    if pd.api.types.is_numeric_dtype(target):
+        values = [target.astype(float).rank()]
+    else:
+        names = target.astype(str)
+        values = [(names == one).astype(float) for one in names.value_counts().index[:MOST_CLASSES]]
+    found = [float(one.corr(times.rank())) for one in values]
+    return max((one for one in found if not math.isnan(one)), key=abs, default=0.0)
 
 
 def spans(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> Iterator[Derived]:
