@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,9 @@ def test_an_endpoint_stays_up_until_it_is_interrupted(small: SmallDelivery) -> N
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "palmette", "serve", small.delivery.folder, "--port", str(port)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Where the tests run in the background of a script, SIGINT is ignored, and so by all that they start.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     try:
         assert server.stdout
         lines = [server.stdout.readline() for _ in range(4)]
