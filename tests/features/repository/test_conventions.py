@@ -1,5 +1,6 @@
 """Conventions of very different repositories."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,20 @@ def test_single_neighbour_is_enough(repository: Callable[[str], Path], run_spec:
         "write_output",
         "main",
     ]
+
+
+def test_one_folder_shows_where_the_next_goes(repository: Callable[[str], Path], run_spec: Run) -> None:
+    """Its script is called by what it is; what writes is known by its name, whatever it calls."""
+    root = repository("folders")
+    for folder in (root / "views").iterdir():
+        if folder.is_dir() and folder.name != "logins":
+            shutil.rmtree(folder)
+    job = root / "views/logins/job.py"
+    save = "def save(df: DataFrame, cfg: Settings) -> None:\n    replace_days(df, cfg.sink)\n\n\n@click.command"
+    job.write_text(job.read_text(encoding="utf-8").replace("@click.command", save), encoding="utf-8")
+    found = read_conventions(root, run_spec, "user_offers")
+    assert (found.script_path, found.config_path) == ("views/{view}/job.py", "views/{view}/config.yaml")
+    assert "write: save(df: DataFrame, cfg: Settings) -> None" in map(_line, found.functions)
 
 
 def test_reading_never_runs_the_repository(repository: Callable[[str], Path], run_spec: Run) -> None:

@@ -19,6 +19,8 @@ _WRITES = re.compile(
     r"(^|[._])(write|overwrite|save|saveAsTable|insertInto|store|publish|persist_features|writeTo)(_|\.|$)"
 )
 _AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script")
+_KINDS = (*_AFFIXES, "main", "run", "compute", "transform", "etl")
+"""Stems that say what a file is, and not which view it is of."""
 _ROLE_WORDS: tuple[tuple[Role, str], ...] = (
     ("main", r"^(main|run|cli)$"),
     ("write", r"(^|_)(write|save|store|publish|persist|sink|output)"),
@@ -91,15 +93,24 @@ def entry_of(module: Module) -> str | None:
 
 
 def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Checkout) -> tuple[str, str]:
-    """The view that a path names: by its folder where all scripts are called the same, else by its stem."""
+    """The view that a path names: by its folder where scripts are called by what they are, else by its stem."""
     path = PurePosixPath(module.path)
     same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
-    if len(same_name) > 1 and path.parent.name:
+    if path.parent.name and (len(same_name) > 1 or (path.stem in _KINDS and _is_a_views(path.parent, checkout))):
         return path.parent.name, str(path.parent.parent / "{view}" / path.name)
     prefix, view, suffix = split_affixes(path.stem)
     if (prefix or suffix) and not _is_custom(path, prefix, suffix, checkout):
         prefix, view, suffix = "", path.stem, ""
     return view, str(path.parent / f"{prefix}{{view}}{suffix}{path.suffix}")
+
+
+def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
+    """Whether a folder is about one view: its configuration lies there, or a test is called like it."""
+    paths = map(PurePosixPath, checkout.paths)
+    return any(
+        (path.parent == folder and path.suffix in (".yaml", ".yml")) or path.stem == f"test_{folder.name}"
+        for path in paths
+    )
 
 
 def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
@@ -149,7 +160,8 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     calls = called_names(function.node)
     if "DataFrame" in returns and takes_frames:
         return "build"
-    if takes_frames and returns in ("None", "", "str", "int") and any(_WRITES.search(c) for c in calls):
+    writes = role_by_name(function.name) == "write" or any(_WRITES.search(call) for call in calls)
+    if takes_frames and returns in ("None", "", "str", "int") and writes:
         return "write"
     if _holds_frames(returns) and any(_READS.search(call) for call in calls):
         return "load"

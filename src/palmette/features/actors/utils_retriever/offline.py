@@ -145,7 +145,9 @@ def retrieve(
                 call=candidate.call,
                 doc=candidate.doc,
             )
-    rejected += unfit(checkout, [demand for demand in demands if demand.need not in chosen], neighbours)
+    judged = {(candidate.module, candidate.function.name) for candidate in candidates}
+    open_demands = [demand for demand in demands if demand.need not in chosen]
+    rejected += [one for one in unfit(checkout, open_demands, neighbours) if (one.module, one.name) not in judged]
     return Utilities(chosen=tuple(chosen.values()), rejected=tuple(rejected))
 
 
