@@ -105,11 +105,11 @@ def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
     assert split.told.strategy == "grouped" and held and not held & learnt
 
 
-@pytest.mark.parametrize("share", [0.2, 0.0])
-def test_what_belongs_together_is_known_of_the_rows_to_learn_from(share: float) -> None:
-    """Without a hold-out scores are out of fold, and equal rows in two folds would make them too good."""
+@pytest.mark.parametrize("wish", [{"share": 0.2}, {"share": 0.0}, {"given_test": (0, 90)}])
+def test_what_belongs_together_is_known_of_the_rows_to_learn_from(wish: dict[str, Any]) -> None:
+    """However they are cut: equal rows in two folds would make scores out of fold too good."""
     for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
-        split = cut_of(table.reset_index(drop=True), share=share)
+        split = cut_of(table.reset_index(drop=True), **wish)
         learnt = table[name].to_numpy()[split.train]
         assert split.groups is not None and split.told.grouped_by
         pairs = set(zip(split.groups, learnt, strict=True))

@@ -150,15 +150,15 @@ class _Cutter:
     def nothing(self) -> Split:
         """No hold-out: all rows are learnt from, and what belongs together is predicted together."""
         groups, grouped, reasons = self._groups(self.table.iloc[self.usable])
-        reasons = ["No row is held out, as was asked for; scores are out of fold.", *reasons]
-        split = self._split(self.usable[:0], "none", reasons, grouped=grouped)
-        return replace(split, groups=np.unique(groups, return_inverse=True)[1]) if grouped else split
+        first = "No row is held out, as was asked for; scores are out of fold."
+        return self._divided(np.zeros(len(groups), dtype=bool), "none", [first, *reasons], groups, grouped)
 
     def given(self, first: int, last: int) -> Split:
-        """The rows of a test file."""
+        """The rows of a test file; what belongs together on its side, or on the other, is known all the same."""
         inside = (self.usable >= first) & (self.usable < last)
+        groups, grouped, _ = self._groups(self.table.iloc[self.usable])
         reason = f"The {int(inside.sum())} rows of the test file are the hold-out."
-        return self._split(self.usable[inside], "given", [reason])
+        return self._divided(inside, "given", [reason], groups, grouped)
 
     def by_time(self, time: str) -> Split:
         """The latest rows; rows of one instant stay together, rows without one are for training."""
@@ -192,10 +192,22 @@ class _Cutter:
             how = f"There are {count} groups, and {whole} of them are held out whole: so few say little of others."
             if not whole:
                 how = f"Each of the {count} groups has a class to itself, so none is held out: scores are out of fold."
-        reasons = [first, *reasons, *([how] if how else [])]
-        split = self._split(self.usable[taken], strategy, reasons, grouped=grouped)
-        learnt, held = (np.unique(groups[part], return_inverse=True)[1] for part in (~taken, taken))
-        return replace(split, groups=learnt, held_groups=held) if grouped else split
+        return self._divided(taken, strategy, [first, *reasons, *([how] if how else [])], groups, grouped)
+
+    def _divided(
+        self,
+        held: npt.NDArray[np.bool_],
+        strategy: Strategy,
+        reasons: list[str],
+        groups: Hashes,
+        grouped: tuple[str, ...],
+    ) -> Split:
+        """The usable rows in two, by `held` (n,), with the `groups` (n,) of either part where they are `grouped`."""
+        split = self._split(self.usable[held], strategy, reasons, grouped=grouped)
+        if not grouped:
+            return split
+        learnt, other = (np.unique(groups[part], return_inverse=True)[1] for part in (~held, held))
+        return replace(split, groups=learnt, held_groups=other)
 
     def _groups(self, rows: pd.DataFrame) -> tuple[Hashes, tuple[str, ...], list[str]]:
         """A hash for each row, equal for rows that must stay together."""
