@@ -84,6 +84,7 @@ def _share(match: re.Match[str]) -> str:
 
 
 _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?<=[A-Za-z])\.(?=,)", ""),  # of an abbreviation: no sentence ends there
     (r" {2,}", " "),
     (r"\n[ \n]*\n", "\n"),
     (r"([^\w\s])\1{3,}", lambda match: match[1] * 3),
