@@ -17,13 +17,14 @@ from palmette.sandbox import Access, Bubblewrap, Isolation, Landlock, Limits, Sa
 from palmette.sandbox.access import interpreter
 from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.process import _trial
+from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.sweeping import swept
 from palmette.sandbox.syscalls import ARCHITECTURES, filter_of, rules
 
 QUICK = """ssh-key symlink environment-of-parents memory-of-another handle-of-a-file tcp udp unix-socket
     unix-pair-datagram unix-abstract io-uring append rename-out truncate mode kernel-settings mount memory-that-stays
     kill-another kill-the-parent trace-another double-fork keep-the-streams fork memory-of-children memory-of-nobody
-    files-deleted"""
+    files-deleted rights-of-the-owner-at-birth deep-file"""
 LOOPBACK = """
 import socket, sys
 server = socket.create_server(("127.0.0.1", 0))
@@ -183,9 +184,41 @@ def test_links_out_and_pipes_are_not_left_for_whoever_reads(tmp_path: Path) -> N
     for name, target in {"out": secret, "up": "../secret", "within": "file", "circle": "circle"}.items():
         (inside / name).symlink_to(target)
     os.mkfifo(inside / "pipe")
-    said = swept([inside], since=0)
+    said = swept([inside, tmp_path / "nowhere"], since=0)
     assert sorted(path.name for path in inside.iterdir()) == ["circle", "file", "within"]
     assert all(f"'{name}'" in said for name in ("out", "up", "pipe")) and not swept([inside], since=0)
+
+
+def test_files_do_not_keep_the_rights_of_their_owner(tmp_path: Path) -> None:
+    for name, mode in {"user": 0o4755, "group": 0o2755, "usual": 0o755}.items():
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(mode)
+    said = swept([tmp_path], since=0)
+    assert "'user'" in said and "'group'" in said and "'usual'" not in said and not swept([tmp_path], since=0)
+    assert {path.stat().st_mode & 0o7777 for path in tmp_path.iterdir()} == {0o755}
+
+
+def test_folders_without_a_floor_and_without_rights_are_taken_away(tmp_path: Path) -> None:
+    """Deeper than paths, Python's recursion and the descriptors of a process reach."""
+    outside, keeps = tmp_path / "outside", tmp_path / "work" / "keeps"
+    outside.mkdir()
+    keeps.mkdir(parents=True)
+    at = os.open(tmp_path / "work", os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("down", dir_fd=at)
+        below = os.open("down", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.symlink(outside, "out", dir_fd=at)
+    os.close(at)
+    assert "'down'" in swept([tmp_path / "work"], since=0) and keeps.is_dir()
+    levels = [folder for folder, _, _ in os.walk(tmp_path / "work")]
+    assert 90 < len(levels) < 110
+    keeps.chmod(0)
+    remove(str(tmp_path / "work"))
+    (tmp_path / "link").symlink_to(outside)
+    remove(str(tmp_path / "link"))
+    assert {path.name for path in tmp_path.iterdir()} == {"outside", "link"}
 
 
 @pytest.mark.parametrize("machine", sorted(ARCHITECTURES))

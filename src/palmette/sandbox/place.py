@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from palmette.sandbox.supervisor.folders import remove
 
 _LOCK = ".lock"
 _AGE = 60.0
@@ -25,7 +26,7 @@ class Place:
         fcntl.flock(self._held, fcntl.LOCK_EX)
 
     def close(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(str(self.folder))
         os.close(self._held)
 
 
@@ -39,6 +40,6 @@ def _tidy(prefix: str) -> None:
             held = os.open(path / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
+                remove(str(path))
             finally:
                 os.close(held)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from palmette.sandbox.levels import asked_for, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError
 from palmette.sandbox.relay import Relay
 from palmette.sandbox.result import ExecutionResult, Limits
+from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.sweeping import swept
 
 _HERE = str(Path(__file__).parent)
@@ -291,7 +291,7 @@ class _Supervised:
         except subprocess.TimeoutExpired:
             self.popen.kill()
             self.popen.wait()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove(str(self.scratch))
 
 
 def _told(walls: Walls, limits: Limits) -> dict[str, object]:

@@ -1,4 +1,5 @@
-"""What a program has left that would lead whoever reads its files astray: links out of its folders, pipes, devices."""
+"""What a program has left that would lead whoever reads its files astray: links out of its folders, pipes, devices,
+folders that lie deeper than paths reach; and files that would run with the rights of their owner."""
 
 from __future__ import annotations
 
@@ -7,38 +8,69 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+
+from palmette.sandbox.supervisor.folders import remove, set_mode
 
 _CLOCK = 2.0
 """Seconds by which the times of files may be behind the clock."""
+_LEVELS, _CHARS = 100, 2000
+"""Below a folder of the program, how deep others may lie; Python and the kernel have bounds of this kind."""
+_OF_THE_OWNER = stat.S_ISUID | stat.S_ISGID
+
+
+class _Entry(NamedTuple):
+    folder: str
+    at: int
+    """Descriptor of the folder: others may be at work in it."""
+    name: str
+    is_deep: bool
 
 
 def swept(folders: Iterable[Path], since: float) -> str:
-    """Removes them from the folders, where they have come since a time, and says which; empty when there were none."""
+    """Removes it from the folders, where it has come since a time, and says what; empty when there was nothing."""
     folders = [folder.resolve() for folder in folders]
-    removed = []
-    for path, found in _entries(folders):
-        is_new = found.st_ctime >= since - _CLOCK
-        if is_new and not stat.S_ISREG(found.st_mode) and (not path.is_symlink() or _leads_out(path, folders)):
-            with suppress(OSError):
-                path.unlink()
-                removed.append(path.name)
-    names = ", ".join(map(repr, removed[:5])) + (f" and {len(removed) - 5} more" if len(removed) > 5 else "")
-    return f"it left what is no file, or leads out of its folders: {names}; removed" if removed else ""
+    removed, lowered = list[str](), list[str]()
+    for entry in _entries(folders):
+        with suppress(OSError):
+            found = os.stat(entry.name, dir_fd=entry.at, follow_symlinks=False)
+            if found.st_ctime < since - _CLOCK:
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                if entry.is_deep:
+                    remove(entry.name, entry.at)
+                    removed.append(entry.name)
+            elif stat.S_ISREG(found.st_mode):
+                if found.st_mode & _OF_THE_OWNER:
+                    set_mode(entry.name, stat.S_IMODE(found.st_mode) & ~_OF_THE_OWNER, entry.at)
+                    lowered.append(entry.name)
+            elif not stat.S_ISLNK(found.st_mode) or _leads_out(f"{entry.folder}/{entry.name}", folders):
+                os.unlink(entry.name, dir_fd=entry.at)
+                removed.append(entry.name)
+    notes = {
+        "it left what is no file, lies too deep, or leads out of its folders: {}; removed": removed,
+        "it left files that run with the rights of their owner: {}; they do no more": lowered,
+    }
+    return "; ".join(note.format(_named(names)) for note, names in notes.items() if names)
 
 
-def _leads_out(link: Path, folders: list[Path]) -> bool:
+def _named(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _leads_out(link: str, folders: list[Path]) -> bool:
     target = Path(os.path.realpath(link))  # unlike resolve, at peace with links in a circle
     return not any(target.is_relative_to(folder) for folder in folders)
 
 
-def _entries(folders: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that is no folder."""
-    todo = [str(folder) for folder in folders]
-    while todo:
-        with suppress(OSError), os.scandir(todo.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    todo.append(entry.path)
-                else:
-                    with suppress(OSError):
-                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+def _entries(folders: Iterable[Path]) -> Iterator[_Entry]:
+    """All that is in the folders; it goes no deeper than it may."""
+    for top in map(str, folders):
+        with suppress(OSError):  # it is not there
+            for folder, names, others, at in os.fwalk(top):
+                below = folder[len(top) :]
+                is_deep = below.count(os.sep) >= _LEVELS or len(below) >= _CHARS
+                for name in (*names, *others):
+                    yield _Entry(folder, at, name, is_deep)
+                if is_deep:
+                    names.clear()

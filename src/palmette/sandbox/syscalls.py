@@ -24,17 +24,18 @@ ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171), "bpf": (321, 280), "chmod": (90, None),
     "chown": (92, None), "chroot": (161, 51), "clock_adjtime": (305, 266), "clock_settime": (227, 112),
-    "clone": (56, 220), "clone3": (435, 435), "delete_module": (176, 106), "fanotify_init": (300, 262),
-    "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
-    "file_setattr": (469, 469), "finit_module": (313, 273), "fremovexattr": (199, 16), "fsconfig": (431, 431),
-    "fsetxattr": (190, 7), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433), "futimesat": (261, None),
-    "init_module": (175, 105), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "clone": (56, 220), "clone3": (435, 435), "creat": (85, None), "delete_module": (176, 106),
+    "fanotify_init": (300, 262), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55),
+    "fchownat": (260, 54), "file_setattr": (469, 469), "finit_module": (313, 273), "fremovexattr": (199, 16),
+    "fsconfig": (431, 431), "fsetxattr": (190, 7), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
+    "futimesat": (261, None), "init_module": (175, 105), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425), "ioctl": (16, 29), "ioperm": (173, None), "iopl": (172, None),
     "ioprio_set": (251, 30), "kcmp": (312, 272), "kexec_file_load": (320, 294), "kexec_load": (246, 104),
     "keyctl": (250, 219), "lchown": (94, None), "lremovexattr": (198, 15), "lsetxattr": (189, 6),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447), "mount": (165, 40), "mount_setattr": (442, 442),
-    "move_mount": (429, 429), "mq_open": (240, 180), "msgget": (68, 186), "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265), "open_tree": (428, 428), "open_tree_attr": (467, 467),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "mknod": (133, None), "mknodat": (259, 33),
+    "mount": (165, 40), "mount_setattr": (442, 442), "move_mount": (429, 429), "mq_open": (240, 180),
+    "msgget": (68, 186), "name_to_handle_at": (303, 264), "open": (2, None), "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428), "open_tree_attr": (467, 467), "openat": (257, 56), "openat2": (437, 437),
     "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prlimit64": (302, 261),
     "process_madvise": (440, 440), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "ptrace": (101, 117), "quotactl": (179, 60), "quotactl_fd": (443, 443), "reboot": (169, 142),
@@ -44,8 +45,8 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "sethostname": (170, 161), "setns": (308, 268), "setpriority": (141, 140), "settimeofday": (164, 170),
     "setxattr": (188, 5), "setxattrat": (463, 463), "shmat": (30, 196), "shmget": (29, 194), "socket": (41, 198),
     "socketpair": (53, 199), "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "truncate": (76, 45),
-    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None),
-    "utimensat": (280, 88), "utimes": (235, None),
+    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
+    "utimes": (235, None),
 }
 # fmt: on
 
@@ -63,6 +64,12 @@ _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
 )
+_MODES = {
+    **{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2},
+    **{"creat": 1, "mknod": 1, "mknodat": 2, "open": 2, "openat": 3},
+}
+"""Calls that could let a file run with the rights of its owner, with the argument that says so."""
+_SET_USER = 0o4000
 _PACE = {
     "ioprio_set": 1,
     "sched_setaffinity": 0,
@@ -102,7 +109,9 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
         guards_truncation: something else keeps files outside from being truncated.
     """
     yield from (Rule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
-    yield from (Rule(call, errno.ENOSYS) for call in f"clone3 {_OUTLIVING}".split())  # then others are tried
+    yield from (Rule(call, errno.ENOSYS) for call in f"clone3 openat2 {_OUTLIVING}".split())  # then others are tried
+    for call, argument in _MODES.items():
+        yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
     yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
     yield Rule("prlimit64", values=(0,), unless=True)

@@ -14,13 +14,20 @@ _INODE = 4096
 """Bytes that a file takes at least."""
 _PATIENCE = 20
 """How many times as long as a count takes it is waited before the next."""
+_LONGEST = 3000
+"""Characters of a path, beyond which files might lie that cannot be looked at."""
+
+
+class _TooDeepError(Exception):
+    """Something lies where it cannot be counted."""
 
 
 class Disk:
     """What is written into folders from now on, files included that have been deleted but are still open.
 
     Looking is cheap: room on the disks of the folders. Only where more is gone than the program may write are files
-    counted, because others may have written it: those that changed since, by the time that nobody can set.
+    counted, because others may have written it: those that changed since, by the time that nobody can set. What hides
+    files from that, below very many folders, has written too much.
     """
 
     def __init__(self, folders: list[str], bound_mb: int) -> None:
@@ -33,7 +40,10 @@ class Disk:
         if self._lost() <= self._bound or time.monotonic() < self._wait_until:
             return False
         started = time.monotonic()
-        written = sum(_size(stat) for stat in self._changed(pids))
+        try:
+            written = sum(_size(stat) for stat in self._changed(pids))
+        except _TooDeepError:
+            return True
         self._wait_until = time.monotonic() + _PATIENCE * (time.monotonic() - started)
         return written > self._bound
 
@@ -66,7 +76,10 @@ def _size(stat: os.stat_result) -> int:
 def _files(folders: list[str]) -> Iterator[os.stat_result]:
     todo = list(folders)
     while todo:
-        with suppress(OSError), os.scandir(todo.pop()) as entries:
+        folder = todo.pop()
+        if len(folder) > _LONGEST:
+            raise _TooDeepError
+        with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 with suppress(OSError):
                     yield entry.stat(follow_symlinks=False)

@@ -27,6 +27,7 @@ import time
 from contextlib import suppress
 
 from . import walls
+from .folders import remove
 from .tree import kill_tree, reap
 from .watch import watch
 
@@ -58,7 +59,9 @@ def main() -> None:
     kill_tree(program)
     if spec["ending"] and ended != "exited":
         _end_there(spec["ending"], spec["env"])
-    _remove(spec["scratch"])
+    remove(spec["scratch"])
+    with suppress(OSError):  # the folder around it, once that was the last
+        os.rmdir(os.path.dirname(spec["scratch"]))  # noqa: PTH106, PTH120 - pathlib would double the start-up time
     with suppress(OSError):
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
 
@@ -125,15 +128,3 @@ def _limit(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (bound, bound))
-
-
-def _remove(folder: str) -> None:
-    """The private folder; the one around it, too, once it is the last."""
-    with suppress(OSError):
-        if os.listdir(folder):  # noqa: PTH208 - as above
-            import shutil  # takes as long as all the rest
-
-            shutil.rmtree(folder, ignore_errors=True)
-        os.rmdir(folder)  # noqa: PTH106 - as above
-    with suppress(OSError):
-        os.rmdir(os.path.dirname(folder))  # noqa: PTH106, PTH120 - pathlib would double the start-up time
