@@ -17,11 +17,12 @@ _BOTH = (
     r"(?:(?:in|on|to) (?:both|the train\w*(?: set| part| data)? (?:and|as well as)|train\w* and|more than one|several|"
     r"different)|on either side|at once|(?:be|get) (?:split|torn)|spread)"
 )
+_NOT = r"(?:\b(?:not|never|cannot)|n't)\b"
 _FORMS = (
     rf"\bno (?:single |one )?{_E}\b[^.;]{{0,30}}\b{_BOTH}",
     rf"\b(?:no|nobody|nothing|no one)\b[^.;]{{0,20}}\bsame {_E}\b[^.;]{{0,20}}\b{_BOTH}",
     rf"\bno \w+ (?:of|from|in) an? {_E} (?:that|which)[^.;]{{0,20}}\b(?:test|train)",
-    rf"\b(?:the )?same {_E}\b(?! and)[^.;]{{0,25}}\b(?:not|never|n't|cannot)\b[^.;]{{0,40}}\b(?:{_BOTH}|part|set|"
+    rf"\b(?:the )?same {_E}\b(?! and)[^.;]{{0,25}}{_NOT}[^.;]{{0,40}}\b(?:{_BOTH}|part|set|"
     rf"test|train|fold)",
     rf"\b(?:do not|don't|never|not) (?:let|have|put|allow|mix|split|spread) (?:{_ROWS} (?:of|from) )?(?:the |one |a |"
     rf"any )?(?:same "
@@ -30,11 +31,12 @@ _FORMS = (
     rf"unknown|held-?out) {_E}\b",
     rf"\b(?:test|evaluat|valid|check|measur|scor)\w*(?: \w+){{0,3}}? on (?:the |those |only )?{_E} (?:that |which |"
     rf"who |whom )?"
-    r"(?:it|the model|(?:were|was|are|is))\b[^.;]{0,12}\b(?:not|never|n't)\b",
+    rf"(?:it|the model|(?:were|was|are|is))\b[^.;]{{0,12}}{_NOT}",
     rf"\b{_E} in (?:the )?(?:test|hold-?out|evaluation|validation)\w*(?: set| part| data| rows)?[^.;]{{0,20}}\b"
     r"(?:new|unseen|different|unknown|others|never (?:been )?seen|not (?:been )?seen)\b",
     rf"\b(?:split|group|fold|divid|partition|cut)\w*(?: (?:the )?(?:rows|data|it|them|folds?|k-?folds?|cv|train/test))?"
     rf" (?:by|per|along|over|on)(?: the)? {_E}\b",
+    rf"\b(?:an?|any) {_E} (?:in|of|from) (?:the )?train\w*\b[^.;]{{0,15}}{_NOT}[^.;]{{0,20}}\b(?:test|hold)",
     rf"\bkeep (?:all )?(?:the )?{_ROWS} (?:of|from|by) (?:the same|an?|one|each|every) {_E} (?:together|on one side|"
     rf"in one)",
     rf"\b{_ROWS} (?:of|from|by) (?:the same|an?|one|each|every) {_E}\b[^.;]{{0,20}}\b(?:together|on (?:one|"
