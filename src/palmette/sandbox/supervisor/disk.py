@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _INODE = 4096
 """Bytes that a file takes at least."""
-_PATIENCE = 20
+_PATIENCE = 4
 """How many times as long as a count takes it is waited before the next."""
 _LONGEST = 3000
 """Characters of a path, beyond which files might lie that cannot be looked at."""
@@ -34,16 +34,19 @@ class Disk:
         self._folders, self._bound = folders, bound_mb << 20
         self._since = time.time_ns() - 1_000_000_000
         self._before = {folder: free for folder in folders if (free := _free(folder))}
+        self._suspicious = self._bound
         self._wait_until = 0.0
 
     def is_exceeded(self, pids: list[int]) -> bool:
-        if self._lost() <= self._bound or time.monotonic() < self._wait_until:
+        lost = self._lost()
+        if lost <= self._suspicious or time.monotonic() < self._wait_until:
             return False
         started = time.monotonic()
         try:
             written = sum(_size(stat) for stat in self._changed(pids))
         except _TooDeepError:
             return True
+        self._suspicious = max(self._bound, lost + self._bound - written)  # before so much is gone it has written less
         self._wait_until = time.monotonic() + _PATIENCE * (time.monotonic() - started)
         return written > self._bound
 
