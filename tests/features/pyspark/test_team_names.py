@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -74,6 +75,20 @@ def test_a_cutoff_that_is_text_is_parsed_first() -> None:
     uses = [node.id for node in ast.walk(build) if isinstance(node, ast.Name) and node.id in ("day", "moment", "as_of")]
     assert uses.count("day") == 1 and "as_of" not in uses and uses.count("moment") > 3
     assert "build(tables, as_of.isoformat())" in source
+
+
+@pytest.mark.parametrize(("storage", "called"), [
+    ("parquet", '.parquet(config["output"])'),
+    ("orc", '.orc(config["output"])'),
+    ("delta", '.format("delta")'),
+    ("table", '.saveAsTable(config["output"])'),
+])  # fmt: skip
+def test_the_view_is_written_as_the_run_file_says(storage: Any, called: str) -> None:
+    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    accessors = {"output": 'config["output"]', "source:redemptions": 'config["table_of_redemptions"]'}
+    file = TextFile(path="x.yaml", text="")
+    source = script(view, config=Config(file=file, class_name="", accessors=accessors, storage=storage))
+    assert called in source[source.index("def write(") :]
 
 
 def test_sql_that_reads_the_cutoff_reads_the_column() -> None:

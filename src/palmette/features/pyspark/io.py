@@ -88,7 +88,7 @@ def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[s
     )
     place = config.accessors.get("output") or "OUTPUT_TABLE"
     partition = quoted(scope.view.partition) if scope.view.partition else None
-    is_table = "output" not in config.accessors or "table" in place.lower()
+    is_table = "output" not in config.accessors or config.storage == "table"
     if not is_table:
         given = {"df": frame, "destination": place, "path": place, "name": place, "table": place}
         call = scope.utility_call(
@@ -97,11 +97,12 @@ def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[s
         if call is not None:
             return [call]
     writer = f'{frame}.write.mode("overwrite")'
+    files = 'format("delta").save' if config.storage == "delta" else config.storage
     if partition is None:
-        return [f"{writer}.{'saveAsTable' if is_table else 'parquet'}({place})"]
+        return [f"{writer}.{'saveAsTable' if is_table else files}({place})"]
     dynamic = f'{writer}.option("partitionOverwriteMode", "dynamic")'
     if not is_table:
-        return [f"{dynamic}.partitionBy({partition}).parquet({place})"]
+        return [f"{dynamic}.partitionBy({partition}).{files}({place})"]
     return [
         f"if {frame}.sparkSession.catalog.tableExists({place}):",
         f"    {dynamic}.insertInto({place}, overwrite=True)",

@@ -52,7 +52,8 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     _narrow(late, window)
     add_steps(late, source.late)
     known = Known(source, _event(late), window=window)
-    if early.calls and (scope.per_row or len(early.calls) + len(late.calls) > _SHORT):
+    is_long = len(early.calls) > 1 and len(early.calls) + len(late.calls) > _SHORT
+    if early.calls and (scope.per_row or is_long):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
         _write(

@@ -87,6 +87,11 @@ class Destination(Model):
     format: Literal["parquet", "orc", "delta"] = "parquet"
     """Of the files."""
 
+    @property
+    def storage(self) -> Literal["parquet", "orc", "delta", "table"]:
+        """The format of the files; `table` for a table of the catalogue."""
+        return "table" if self.path is None else self.format
+
 
 class Spark(Model):
     master: Master = "local[2]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -130,6 +131,7 @@ class ConfigGenerator(Agent):
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=f"{answer.config.strip()}\n"),
             class_name=team.schema.class_name,
             by_keywords=team.schema.by_keywords,
+            storage=self.run_spec.output.storage,
             accessors={key: spot.access for key, spot in sorted(placed.items())},
             places={key: spot.keys for key, spot in sorted(placed.items())},
         )
@@ -197,7 +199,9 @@ class ConfigGenerator(Agent):
         ]
 
     def _write(self, team: _Team, facts: Record, known: Known) -> Written:
-        return write_config(self.view, facts, team.schema, known, team.path, team.width)
+        written = write_config(self.view, facts, team.schema, known, team.path, team.width)
+        stored = written.config.model_copy(update={"storage": self.run_spec.output.storage})
+        return replace(written, config=stored)
 
     def _team(self, context: Context) -> tuple[_Team | None, tuple[Violation, ...]]:
         if self._known_team:

@@ -141,9 +141,17 @@ def _output(view: View, destination: Destination, location: tuple[Fact, ...]) ->
             *_bare(location),
             _partition(view),
             Fact(view.table_name, (), ("table", "table_name", "name", "id")),
-            Fact(destination.format, ("format", "file_format", "storage_format"), ("type", "storage", "kind")),
+            _format(destination),
         ),
     )
+
+
+def _format(destination: Destination) -> Fact:
+    """Of files; where the catalogue knows it, it may be wanted all the same."""
+    certain, perhaps = ("format", "file_format", "storage_format"), ("type", "storage", "kind")
+    if destination.path is None:
+        return Fact(destination.format, (), (*certain, *perhaps))
+    return Fact(destination.format, certain, perhaps)
 
 
 _SOURCES = (

@@ -41,7 +41,7 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
     A dataclass takes the names of its fields and no others.
     """
     if dataclasses.is_dataclass(cls) and not hasattr(cls, "__pydantic_config__"):
-        cls.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]  # it is read from there
+        setattr(cls, "__pydantic_config__", ConfigDict(extra="forbid"))  # noqa: B010 - Pydantic's own name for it
     return TypeAdapter(cls)
 
 

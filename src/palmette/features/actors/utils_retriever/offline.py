@@ -108,7 +108,7 @@ def setting_of(view: View, config: Config, output: Destination) -> Setting:
     return Setting(
         zone=view.zone,
         formats=tuple(sorted(_formats(view))),
-        output_format="table" if output.path is None else output.format,
+        output_format=output.storage,
         partitioned=view.partition is not None,
         config=config,
     )
