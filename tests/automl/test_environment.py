@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 
+from planting import KEYS, leaked, plant
 from report_cases import Page
 
 import palmette
@@ -41,7 +42,14 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(houses: Path, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     arguments = arguments_of(WISH, [str(houses)], budget=4.0, human="none")
-    return run_environment("automl", arguments, tmp_path_factory.mktemp("runs") / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch, tmp_path_factory.mktemp("home"))
+        return run_environment("automl", arguments, tmp_path_factory.mktemp("runs") / "run")
+
+
+def test_no_key_that_was_there_is_in_anything_that_the_run_has_left(run: RunResult) -> None:
+    (run.folder.parent / "seen.txt").write_text(next(iter(KEYS.values())))
+    assert [*leaked(run.folder.parent)] == ["seen.txt"]
 
 
 def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command
+from palmette.sandbox.supervisor.disk import Disk
 
 MARK = "palmette-test-marker"
 
@@ -138,6 +139,20 @@ def test_new_privileges_cannot_be_had(tmp_path: Path) -> None:
 def test_death_by_signal_is_told(tmp_path: Path) -> None:
     result = run_python("import os; os.abort()", tmp_path)
     assert result.exit_code == -signal.SIGABRT and result.ended == "killed" and "SIGABRT" in result.note
+
+
+def test_files_are_counted_only_when_they_may_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost, counted = [0], []
+    disk = Disk([str(tmp_path)], 1)
+    monkeypatch.setattr(disk, "_lost", lambda: lost[0])
+    monkeypatch.setattr(disk, "_changed", lambda _: counted.append(lost[0]) or tmp_path.glob("*"))
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._size", lambda path: path.stat().st_size)
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._PATIENCE", 0)
+    for kilobytes, written in ((900, 100), (2000, 900), (2100, 1000), (2200, 1030)):  # others write, too
+        lost[0] = kilobytes << 10
+        (tmp_path / "file").write_bytes(bytes(written << 10))
+        assert disk.is_exceeded([]) == (written == 1030)
+    assert counted == [2000 << 10, 2200 << 10]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
