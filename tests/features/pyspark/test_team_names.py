@@ -12,7 +12,8 @@ from pyspark_scripts import CONVENTIONS, script
 
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Config, FunctionShape, Parameter
+from palmette.features.artefacts import Config, FunctionShape, Parameter, Template, Utilities
+from palmette.features.pyspark import write_script
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
@@ -89,6 +90,18 @@ def test_the_view_is_written_as_the_run_file_says(storage: Any, called: str) -> 
     file = TextFile(path="x.yaml", text="")
     source = script(view, config=Config(file=file, class_name="", accessors=accessors, storage=storage))
     assert called in source[source.index("def write(") :]
+
+
+def test_what_the_teams_annotations_are_made_of_is_imported() -> None:
+    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    shapes = (FUNCTIONS[0].model_copy(update={"returns": "Dict[str, DataFrame]"}), *FUNCTIONS[1:])
+    imports = "from typing import Dict, List\n\nfrom team.jobs import JobSettings\n"
+    template = Template(
+        file=TextFile(path="x.py", text=imports), conventions=CONVENTIONS.model_copy(update={"functions": shapes})
+    )
+    config = Config(file=TextFile(path="x.yaml", text=""), class_name="team.jobs:JobSettings", accessors={})
+    lines = write_script(view, template, config, Utilities()).splitlines()
+    assert lines.count("from typing import Dict") == lines.count("from team.jobs import JobSettings") == 1
 
 
 def test_sql_that_reads_the_cutoff_reads_the_column() -> None:

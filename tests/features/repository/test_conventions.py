@@ -63,10 +63,12 @@ def test_one_folder_shows_where_the_next_goes(repository: Callable[[str], Path],
             shutil.rmtree(folder)
     job = root / "views/logins/job.py"
     save = "def save(df: DataFrame, cfg: Settings) -> None:\n    replace_days(df, cfg.sink)\n\n\n@click.command"
-    job.write_text(job.read_text(encoding="utf-8").replace("@click.command", save), encoding="utf-8")
+    text = job.read_text(encoding="utf-8").replace("@click.command", save)
+    job.write_text(text.replace('"--run-date"', '"--at"').replace("as_of)", "at: datetime)"), encoding="utf-8")
     found = read_conventions(root, run_spec, "user_offers")
     assert (found.script_path, found.config_path) == ("views/{view}/job.py", "views/{view}/config.yaml")
     assert "write: save(df: DataFrame, cfg: Settings) -> None" in map(_line, found.functions)
+    assert found.as_of_option == "--at", "it is called like the cut-off"
 
 
 def test_reading_never_runs_the_repository(repository: Callable[[str], Path], run_spec: Run) -> None:

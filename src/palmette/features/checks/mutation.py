@@ -56,7 +56,9 @@ class MutationCheck:
             message = f"The mutants could not be judged: {broken}."
             return Outcome((Violation(code="mutation", subject=subject.tests.name, message=message),))
         if not results[ORIGINAL].ok:
-            return Outcome(skipped="the tests do not pass on the script itself")
+            own = results[ORIGINAL]
+            why = own.error or next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
+            return Outcome(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)
         survivors = [mutant for mutant in alive if changes[mutant.name].text]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterator
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
 from palmette.features.pyspark.code import Code, chain, names, quoted, renamed, with_columns
@@ -56,7 +57,7 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
     head = [
         module_docstring(view, conventions),
         "from __future__ import annotations",
-        _imports(scope, config, code),
+        _imports(scope, config, template, code),
         "\n".join(constants),
     ]
     return "\n\n".join(part for part in head if part) + "\n\n\n" + code + "\n"
@@ -83,8 +84,11 @@ def _constants(scope: Scope, config: Config, code: str) -> list[str]:
     return [line for line in lines if re.search(rf"\b{line.split(' =')[0]}\b", code)]
 
 
-def _imports(scope: Scope, config: Config, code: str) -> str:
-    """Standard library, then pyspark and yaml, then the repository; only what the code mentions."""
+def _imports(scope: Scope, config: Config, template: Template, code: str) -> str:
+    """Standard library, then pyspark and yaml, then the repository; only what the code mentions.
+
+    What else the team's own annotations are made of is imported as the template has it.
+    """
 
     def used(name: str) -> bool:
         return re.search(rf"(?<![\w.\"]){name}\b", code) is not None
@@ -109,7 +113,28 @@ def _imports(scope: Scope, config: Config, code: str) -> str:
         if utility.need in scope.used:
             own.setdefault(utility.module, set()).add(utility.name)
     mine = [f"from {module} import {', '.join(sorted(found))}" for module, found in sorted(own.items())]
+    for module, name in _imported(template.file.text):
+        if used(name) and not any(re.search(rf"import .*\b{name}\b", line) for line in (*standard, *third, *mine)):
+            block = standard if module.split(".")[0] in sys.stdlib_module_names else mine
+            _import(block, module, name)
     return "\n\n".join("\n".join(block) for block in (standard, third, mine) if block)
+
+
+def _imported(text: str) -> Iterator[tuple[str, str]]:
+    """Module and name of what a file imports by name, `__future__` aside."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
+            yield from ((node.module, one.name) for one in node.names if one.asname is None)
+
+
+def _import(block: list[str], module: str, name: str) -> None:
+    """Adds a name to the line of its module, or such a line."""
+    head = f"from {module} import "
+    line = next((line for line in block if line.startswith(head)), None)
+    if line is None:
+        block.append(f"{head}{name}")
+    else:
+        block[block.index(line)] = head + ", ".join(sorted([*line.removeprefix(head).split(", "), name]))
 
 
 class _Build:

@@ -49,9 +49,8 @@ def function_source(view: View, conventions: Conventions, role: Role, body: list
     parameters = [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, role)]
     returns = shape.returns or {"load": "dict[str, DataFrame]", "build": "DataFrame"}.get(role, "None")
     lines = [line for part in body for line in part.split("\n")]
-    return "\n".join(
-        [f"def {shape.name}({', '.join(parameters)}) -> {returns}:", *indent([f'"""{_purpose(view, role)}"""', *lines])]
-    )
+    doc = f'"""{_purpose(view, conventions, role)}"""'
+    return "\n".join([f"def {shape.name}({', '.join(parameters)}) -> {returns}:", *indent([doc, *lines])])
 
 
 def _parameter(bound: Bound, default: str | None) -> str:
@@ -61,13 +60,15 @@ def _parameter(bound: Bound, default: str | None) -> str:
     return f"{text} = {default}" if bound.annotation else f"{text}={default}"
 
 
-def _purpose(view: View, role: Role) -> str:
+def _purpose(view: View, conventions: Conventions, role: Role) -> str:
     grain = " and ".join(key.removesuffix("_id") for key in view.grain)
     rows = f"One row for every row of `{view.spine.table}`" if view.spine else f"One row per {grain}"
-    when = " before its cut-off" if view.cutoff == "spine" else " before `as_of`"
+    bounds = signature(view, conventions, "build")
+    cutoff = next((f"`{bound.name}`" for bound in bounds if bound.meaning == "as_of"), "the cut-off")
+    when = "its cut-off" if view.cutoff == "spine" else cutoff
     return {
         "load": "The tables that the view reads, with the columns that it needs.",
-        "build": f"{rows}, with what was known{when}.",
+        "build": f"{rows}, with what was known before {when}.",
         "write": "Writes the view, and of partitions only those that it has rows for."
         if view.partition
         else "Writes the view.",

@@ -56,14 +56,10 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     if early.calls and (scope.per_row or is_long):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
-        _write(
-            scope,
-            known.prepared,
-            identifier(source.table.name),
-            early,
-            [],
-            f"Rows of `{source.name}` with the columns that its steps add.",
-        )
+        what = ", whenever they happened"
+        what = " with the columns that its steps add" if early.schema != source.table_schema else what
+        doc = f"Rows of `{source.name}`{what}."
+        _write(scope, known.prepared, identifier(source.table.name), early, [], doc)
         early = Pipeline(scope, source, early.schema)
     known.tables = list((early.parameters | late.parameters).values())
     if scope.per_row:

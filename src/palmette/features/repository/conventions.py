@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -66,7 +66,8 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
         return next(one for one in patterns if one and not is_obeyed(one.replace("{view}", view_name)))
 
     script_path = place(readme.script_path, paths.script, "features/{view}.py")
-    options = _options(neighbours)
+    build = next(shape for shape in functions if shape.role == "build")
+    options = _options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
     style = formatting(checkout)
     test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
     return Conventions(
@@ -214,8 +215,11 @@ class _Options(NamedTuple):
     as_of: str = "--as-of"
 
 
-def _options(neighbours: Sequence[Neighbour]) -> _Options:
-    """Names of the command-line options of most neighbours, from argparse, click or typer calls."""
+def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Options:
+    """Names of the command-line options of most neighbours, from argparse, click or typer calls.
+
+    `given` are the parameters of the function that builds: an option that is called like its cut-off is for it.
+    """
     config, as_of = Counter[str](), Counter[str]()
     for neighbour in neighbours:
         for node in ast.walk(neighbour.module.tree):
@@ -231,8 +235,10 @@ def _options(neighbours: Sequence[Neighbour]) -> _Options:
                     continue
                 if re.search(r"conf|cfg|settings|params|options", flag):
                     config[flag] += 1
-                elif re.search(r"as[-_]?of|cut[-_]?off|date|until|day|timestamp", flag):
-                    as_of[flag] += 1 + bool(re.search(r"as[-_]?of|cut[-_]?off", flag))
+                    continue
+                named = flag.lstrip("-").replace("-", "_") in given or re.search(r"as[-_]?of|cut[-_]?off", flag)
+                if named or re.search(r"date|until|day|timestamp", flag):
+                    as_of[flag] += 1 + bool(named)
     return _Options(config=_favourite(config) or "--config", as_of=_favourite(as_of) or "--as-of")
 
 
