@@ -83,12 +83,12 @@ class Config(Model):
     file: TextFile
     class_name: str
     """`module:Class` of the team; empty when the team has none."""
-    by_keywords: bool = False
+    by_keywords: bool = Field(default=False, exclude_if=lambda value: not value)
     """Whether the class takes a document's values as keyword arguments, and is no Pydantic one."""
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
-    storage: Literal["parquet", "orc", "delta", "table"] = "parquet"
+    storage: Literal["parquet", "orc", "delta", "table"] = Field("parquet", exclude_if=lambda value: value == "parquet")
     """What `output` is: a folder with files of this format, or a `table` of the catalogue."""
     places: dict[str, tuple[str | int, ...]] = Field(default_factory=dict)
     """The same facts to their keys in the document, from its top."""

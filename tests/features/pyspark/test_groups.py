@@ -80,6 +80,18 @@ def test_vectors_of_one_name_may_have_two_lengths() -> None:
     assert "MOOD_LENGTH = 2" in text and "MOOD_LENGTH_2 = 3" in text and text.count("range(MOOD_LENGTH_2)") == 1
 
 
+@pytest.mark.parametrize(("vectors", "groupings"), [(1, 1), (2, 2)])
+def test_distinct_counts_do_not_carry_several_vectors(vectors: int, groupings: int) -> None:
+    features = [
+        aggregate("visits", "count"),
+        aggregate("shops", "count_distinct", of="shop"),
+        *(aggregate(f"mood_{days}d", "vector_mean", of="mood", window=f"{days}d") for days in (7, 30)[:vectors]),
+    ]
+    text = script(view(features))
+    assert text.count(".groupBy(") == groupings
+    assert ("def distinct_visits_by_user(" in text) == (groupings > 1)
+
+
 def test_the_rows_of_several_sources_meet_in_their_groups(harness: ConnectHarness, tmp_path: Path) -> None:
     features = [
         aggregate("visits", "count", window="30d"),

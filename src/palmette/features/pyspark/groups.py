@@ -68,8 +68,9 @@ class _Writer:
         subject = self.scope.keys_name(self.group.by)
         by_expression = self._is_by_expression()
         single = self.group.features[0].name if by_expression else self.group.source.name
-        name = self.scope.names.fresh(f"{single}_by_{subject}")
-        what = " and ".join(f"`{feature.name}`" for feature in self.group.features) if by_expression else "Features"
+        name = self.scope.names.fresh(f"{'distinct_' * self.group.is_distinct}{single}_by_{subject}")
+        what = "Distinct counts" if self.group.is_distinct else "Features"
+        what = " and ".join(f"`{feature.name}`" for feature in self.group.features) if by_expression else what
         doc = f"{what} of each {self._whom()} over rows of `{self.group.source.name}`."
         return self._function(name, doc, [f"return {chain(self.rows, calls)}"])
 

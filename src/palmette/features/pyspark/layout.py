@@ -26,6 +26,8 @@ class Group:
     """The condition that all features share."""
     is_alone: bool = False
     """Whether its one feature needs an aggregation of its own."""
+    is_distinct: bool = False
+    """Whether it is the distinct counts of a source whose other features are computed without them."""
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -44,7 +46,8 @@ def groups(view: View, source: ViewSource) -> list[Group]:
             for feature in mine
             if isinstance(feature.computation, Aggregate) and not _needs_own_group(view, source, feature)
         ]
-        main = _group(view, source, by, shared) if shared else None
+        distinct = _apart_from_vectors(shared)
+        main = _group(view, source, by, [one for one in shared if one not in distinct]) if shared else None
         buckets: dict[tuple[Window | None, str | None], list[ViewFeature]] = {}
         for feature in mine:
             if isinstance(feature.computation, Expression):
@@ -54,6 +57,7 @@ def groups(view: View, source: ViewSource) -> list[Group]:
         if main is not None and (main.window, main.where) in buckets:
             main = _group(view, source, by, [*shared, *buckets.pop((main.window, main.where))])
         found += [main] if main is not None else []
+        found += [replace(_group(view, source, by, distinct), is_distinct=True)] if distinct else []
         found += [_group(view, source, by, bucket) for bucket in buckets.values()]
         alone = [feature for feature in mine if _needs_own_group(view, source, feature)]
         found += [replace(_group(view, source, by, [feature]), is_alone=True) for feature in alone]
@@ -74,6 +78,17 @@ def _group(view: View, source: ViewSource, by: tuple[str, ...], features: Iterab
     }
     where = conditions.pop() if len(conditions) == 1 else None
     return Group(source, by, ordered, containing(_windows(ordered), view.zone), where)
+
+
+def _apart_from_vectors(features: list[ViewFeature]) -> list[ViewFeature]:
+    """Distinct counts beside several vectors.
+
+    Spark groups by what is counted, too, and would carry the sums of all elements through that grouping.
+    """
+    computed = {feature.name: feature.computation for feature in features}
+    functions = {name: one.function for name, one in computed.items() if isinstance(one, Aggregate)}
+    several = sum(function.startswith("vector_") for function in functions.values()) > 1
+    return [feature for feature in features if several and functions[feature.name] == "count_distinct"]
 
 
 def _windows(features: Iterable[ViewFeature]) -> list[Window]:
