@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from planting import leaked, plant
 
 import palmette
 from palmette.cli.summary import summary_of
@@ -80,7 +81,8 @@ def test_a_latent_fault_upstream_is_mended_where_it_is(
 ) -> None:
     """Test cases that cover too little pass their own criterion here; surviving mutants give them away."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "helpers"))
-    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    plant(monkeypatch, tmp_path / "home")
     before = git(example / "repository", "status", "--porcelain", "--branch")
     result = palmette.build_features(example / "runs/offer_reach.yaml")
     summary = summary_of(result)
@@ -105,6 +107,7 @@ def test_a_latent_fault_upstream_is_mended_where_it_is(
     assert "palmette" not in script and "def build_features(" in script
     body = Path(delivered["body"]).read_text(encoding="utf-8")
     assert "redemptions_7d" in body and "| mutation |" in body and "## Lineage" in body
+    assert not [*leaked(result.folder, example)], "keys that were there"
 
     comment = result.folder / "artefacts/script/src/offers/features/offer_reach.py"
     comment.write_text(comment.read_text() + "\n# Reviewed.\n")
