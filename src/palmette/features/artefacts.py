@@ -88,7 +88,9 @@ class Config(Model):
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
-    storage: Literal["parquet", "orc", "delta", "table"] = Field("parquet", exclude_if=lambda value: value == "parquet")
+    storage: Literal["parquet", "orc", "delta", "table"] = Field(
+        default="parquet", exclude_if=lambda value: value == "parquet"
+    )
     """What `output` is: a folder with files of this format, or a `table` of the catalogue."""
     places: dict[str, tuple[str | int, ...]] = Field(default_factory=dict)
     """The same facts to their keys in the document, from its top."""
