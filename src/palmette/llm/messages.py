@@ -36,7 +36,7 @@ class Settings(Model):
     """0 is the most predictable."""
     max_tokens: int = Field(default=8192, ge=1)
     """Most tokens of one answer."""
-    prompt_tokens: int = Field(default=12000, ge=500)
+    prompt_tokens: int = Field(default=20000, ge=500)
     """Most tokens of one prompt; what matters least is left out."""
     timeout: float = Field(default=300, gt=0)
     """Seconds to wait for one answer."""
