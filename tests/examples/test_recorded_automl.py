@@ -91,7 +91,7 @@ def test_a_recorded_repair_comes_to_its_model_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "topology", "own"), [
     ("parcels", "automl", "slack"),
-    ("firings", "iml_mono", "slopes"),
+    ("firings", "iml_mono", "products"),
 ])  # fmt: skip
 def test_a_recorded_run_comes_to_its_model_again(name: str, topology: str, own: str, tmp_path: Path) -> None:
     """Every agent of a topology on a model, and an algorithm of a model's own that training measures."""
