@@ -63,6 +63,22 @@ def test_without_time_the_baselines_and_one_wanted_model_are_fitted_all_the_same
     assert finished[1] in project.blueprint.algorithms, "what is wanted comes before a baseline that may take long"
 
 
+HURRIED = """
+import preprocess
+from models.boosting import XGBoost
+from target import learnt
+rows = preprocess.read("train.csv")
+features, target = preprocess.features(rows), learnt(rows[preprocess.TARGET])
+model = XGBoost(seed=1).fit(features[:200], target[:200], features[200:], target[200:], deadline=0.0)
+print(model.rounds, model.predict(features).shape)
+"""
+
+
+def test_trees_have_a_round_where_the_time_is_over_at_once(trained: Train) -> None:
+    done = trained("multiclass").project.run("-c", HURRIED)
+    assert done.ok and done.stdout.split(maxsplit=1)[0] == "1", done.stderr
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_predictions_of_new_rows(trained: Train, task: str) -> None:
     one = trained(task)
