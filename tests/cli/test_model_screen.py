@@ -15,7 +15,7 @@ def summary(rows: int, scores: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "run": "r",
         "model": {"folder": "made", "p50": 3.0, "p95": 5.0},
-        "assessment": {"rows": rows, "scores": scores, "judged": []},
+        "assessment": {"rows": rows, "scores": scores, "judged": [], "unmeasured": ""},
         "leaderboard": [],
         "measured": "out of fold",
         "better_than_baseline": True,

@@ -53,8 +53,8 @@ def _by_role(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replay(folder: Path, **arguments: Any) -> RunResult:
-    """A run on the recorded answers, with two seconds for training."""
-    return run_environment("automl", {"settings": {"seconds": 2.0}, **arguments}, folder)
+    """A run on the recorded answers, with five seconds for training."""
+    return run_environment("automl", {"settings": {"seconds": 5.0}, **arguments}, folder)
 
 
 def until_compared(topology: str, folder: Path) -> str:
