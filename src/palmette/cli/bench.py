@@ -39,7 +39,7 @@ def bench() -> None:
     help="Probability that an actor makes a mistake; `published`: so that its task's published failure rate comes out.",
 )
 @click.option("--sensitivity", is_flag=True, help="Vary rates, latent share and attempts, too.")
-@click.option("--quick", is_flag=True, help="Two tasks, and nothing varied.")
+@click.option("--quick", is_flag=True, help="The two tasks with the fewest operations, and nothing varied.")
 @click.option("--stand-ins", is_flag=True, help="Without the real actors: the dynamics alone, in minutes.")
 @click.option("--words", is_flag=True, help="Specifications in words.")
 @click.option(
@@ -89,11 +89,11 @@ def features(out: Path, as_json: bool, **given: Any) -> None:
 def _options(
     tasks: str, planners: tuple[str, ...], faults: str, quick: bool, planner_model: str, **rest: Any
 ) -> Options:
-    from palmette.bench.featbench.experiment import QUICK_TASKS, Options, chosen
+    from palmette.bench.featbench.experiment import Options, smallest
 
     names = tuple(name.strip() for name in tasks.split(",") if name.strip())
     if quick:
-        names = tuple(task.name for task in chosen(names)[:QUICK_TASKS])
+        names = tuple(task.name for task in smallest(names))
     try:
         rate = None if faults == "published" else float(faults)
     except ValueError:

@@ -69,6 +69,12 @@ def chosen(wanted: Sequence[str]) -> list[suite.Task]:
     return [task for task in suite.tasks() if task.name in found]
 
 
+def smallest(wanted: Sequence[str]) -> list[suite.Task]:
+    """The few tasks of those asked for whose scripts have the fewest operations."""
+    ordered = sorted(chosen(wanted), key=lambda task: sum(task.description.operations.model_dump().values()))
+    return ordered[:QUICK_TASKS]
+
+
 def recording(task: suite.Task) -> Path:
     """Where a model's answers to the agents' tasks are, if they were recorded."""
     return task.folder / "answers.json"
