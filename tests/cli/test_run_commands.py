@@ -134,14 +134,19 @@ def test_topologies_are_checked_and_drawn(capsys: pytest.CaptureFixture[str], tm
 
 
 def test_a_bug_is_one_message_with_a_trace_in_a_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken() -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("palmette.cli.runs.list_runs", broken)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code, _, err = call(capsys, "runs")
     assert code == 70 and "ZeroDivisionError" in err and "Traceback" not in err
+    assert str(tmp_path / "palmette" / "bug.trace") in err
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    code, _, err = call(capsys, "runs")
+    assert code == 70 and "Traceback" in err, "there is no file for it"
 
 
 def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

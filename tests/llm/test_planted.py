@@ -168,14 +168,14 @@ def raising(failure: Exception) -> Callable[..., None]:
 def test_no_secret_is_in_an_error_or_a_trace(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for failure in (ModelError(SAID, code="x"), RuntimeError(SAID)):
         monkeypatch.setattr("palmette.cli.cli.main", raising(failure))
         for arguments in ([], ["--json"]):
             with pytest.raises(SystemExit):
                 main(arguments)
     out = capfd.readouterr()
-    traces = [path.read_text("utf-8") for path in tmp_path.glob("palmette-*.trace")]
-    assert len(traces) == 2 and "RuntimeError" in out.err
-    for text in (out.out, out.err, *traces):
+    trace = (tmp_path / "palmette" / "bug.trace").read_text("utf-8")
+    assert "RuntimeError" in trace and "RuntimeError" in out.err
+    for text in (out.out, out.err, trace):
         assert not [secret for secret in SECRETS if secret in text]

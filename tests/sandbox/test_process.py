@@ -163,6 +163,7 @@ def test_everything_ends_when_palmette_is_killed(level: str, tmp_path: Path) -> 
     mark = f"{MARK}-orphan-{level}-{os.getpid()}"
     code = (
         "import sys; from pathlib import Path; from palmette.sandbox import Sandbox, python_command\n"
+        "from palmette.sandbox.temporary import new_folder; (new_folder() / 'folder').mkdir()\n"
         "server = Sandbox().start(python_command('-c', sys.argv[1]), cwd=Path(sys.argv[2]))\n"
         "print('started', server.scratch, flush=True); import time; time.sleep(300)"
     )
@@ -179,7 +180,7 @@ def test_everything_ends_when_palmette_is_killed(level: str, tmp_path: Path) -> 
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    assert becomes_true(lambda: not running(mark) and not scratch.exists())
+    assert becomes_true(lambda: not running(mark) and not scratch.parents[1].exists()), "all temporary folders"
 
 
 def test_a_server_is_started_read_and_stopped(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from palmette.features.checks import ALL, Check, Subject, run_checks
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.source import parse
 from palmette.sandbox import Sandbox, WarmSpark
+from palmette.sandbox.temporary import temporary_folder
 
 CAUGHT, KILLED = 0.95, 0.85
 QUICK = ("order_activity", "credit_requests")
@@ -105,8 +105,8 @@ def run(names: Sequence[str], kinds: Sequence[Bug]) -> tuple[list[Sound], list[C
     """All views, all kinds; says on standard error what is happening."""
     sounds, cells = [], []
     sandbox = Sandbox()
-    with tempfile.TemporaryDirectory(prefix="palmette-bench-") as folder, WarmSpark(sandbox) as spark:
-        bench = Bench(ConnectHarness(sandbox, spark), Path(folder))
+    with temporary_folder() as folder, WarmSpark(sandbox) as spark:
+        bench = Bench(ConnectHarness(sandbox, spark), folder)
         for name in names:
             subject = bench.subject(name)
             sounds.append(bench.sound(subject))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from itertools import cycle, islice
@@ -25,6 +24,7 @@ from palmette.automl.planning.costs import Size, cost
 from palmette.automl.selection import Candidate, Member, Selection
 from palmette.bench.external import TRACK, Run, drafted
 from palmette.sandbox import Sandbox
+from palmette.sandbox.temporary import temporary_folder
 
 SECONDS = 60.0
 """To train each table: enough for all starting points of tables of some thousand rows."""
@@ -77,8 +77,8 @@ def measured(path: Path, target: str) -> dict[str, Found]:
     assert isinstance(blueprint, Blueprint)
     outputs = len(blueprint.classes) if len(blueprint.classes) > 2 else 1
     size = Size(len(rows), len(blueprint.columns), outputs, blueprint.folds.count)
-    with tempfile.TemporaryDirectory(prefix="palmette-costs-") as name:
-        run = Run(Path(name), blueprint, rows)
+    with temporary_folder() as folder:
+        run = Run(folder, blueprint, rows)
         run.train(time.monotonic(), SECONDS)
         kinds = {one.name: one.kind for one in blueprint.columns}
         asked = rows_of_requests(rows.iloc[:: max(1, len(rows) // REQUESTS)][:REQUESTS], kinds)

@@ -12,12 +12,12 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from palmette.bench.dirty_kinds import KINDS, Kind
+from palmette.sandbox.temporary import temporary_folder
 
 DELIVERED = {"predict.py", "serve.py", "train.py", "contract.json", "report.html", "MODEL_CARD.md", "model", "tests"}
 SECONDS = 600.0
@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
     failed = 0
     for name, kind in chosen.items():
         started = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="palmette-dirty-") as folder:
-            ended = tried(kind, Path(folder), given.budget)
+        with temporary_folder() as folder:
+            ended = tried(kind, folder, given.budget)
         failed += bool(ended.wrong)
         said = (f"**{ended.wrong}** " if ended.wrong else "") + ended.detail.replace("|", "\\|").replace("\n", " ")
         print(f"| {name} | {ended.how} | {time.monotonic() - started:.0f} | {said} |", flush=True)

@@ -7,11 +7,12 @@ import gzip
 import io
 import json
 import sqlite3
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from palmette.sandbox.temporary import temporary_folder
 
 Cell = object
 Columns = Mapping[str, Callable[[int], Cell]]
@@ -102,9 +103,9 @@ def written(name: str, write: Callable[[Any, Path], object]) -> Kind:
         import pandas as pd
 
         frame = pd.read_csv(io.StringIO(sold()))
-        with tempfile.TemporaryDirectory() as folder:
-            write(frame, Path(folder) / name)
-            return {name: (Path(folder) / name).read_bytes()}
+        with temporary_folder() as folder:
+            write(frame, folder / name)
+            return {name: (folder / name).read_bytes()}
 
     return Kind(make)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from palmette.engine import (
     resume_run,
     run_topology,
 )
+from palmette.sandbox.temporary import temporary_folder
 
 LENGTH = 20
 """Actors of the chain."""
@@ -106,11 +106,11 @@ def measure(folder: Path) -> list[float]:
 
 def main() -> int:
     """Prints the table; 1 when the engine is too slow."""
-    with tempfile.TemporaryDirectory() as root:
-        runs = [measure(Path(root) / str(number)) for number in range(RUNS)]
+    with temporary_folder() as root:
+        runs = [measure(root / str(number)) for number in range(RUNS)]
         setup = chain()
         begun = time.perf_counter()
-        resume_run(Path(root) / "0", setup=setup)
+        resume_run(root / "0", setup=setup)
         resumed = (time.perf_counter() - begun) * 1000
     steps = min(runs, key=statistics.median)
     median = statistics.median(steps)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from palmette.automl.project import Project
 from palmette.automl.selection import select
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +54,8 @@ def main(arguments: list[str]) -> None:
     rows = loaded.table if loaded.predict is not None else loaded.table.iloc[:first]
     asked = loaded.predict if loaded.predict is not None else loaded.table.iloc[first:last]
     blueprint = drafted(loaded.dataset.columns, rows, task, target, metric)
-    with tempfile.TemporaryDirectory(prefix="palmette-bench-") as name:
-        run = Run(Path(name), blueprint, rows.reset_index(drop=True))
+    with temporary_folder() as folder:
+        run = Run(folder, blueprint, rows.reset_index(drop=True))
         run.train(started, float(budget))
         run.predict(asked).to_csv(out, index=False)
 

@@ -13,7 +13,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from typing import NamedTuple
 import yaml
 
 from palmette.sandbox import WarmSpark
+from palmette.sandbox.temporary import temporary_folder
 
 RUNS = 3
 LIMIT_SECONDS = 60.0
@@ -41,10 +41,12 @@ def on_server(run_file: Path, remote: str) -> Iterator[Path]:
     """The run file with another Spark, beside the original: its relative paths stay right."""
     text = yaml.safe_load(run_file.read_text(encoding="utf-8"))
     text["spark"] = {**text.get("spark", {}), "master": remote}
-    with tempfile.NamedTemporaryFile("w", dir=run_file.parent, prefix=".bench-", suffix=".yaml") as copy:
-        yaml.safe_dump(text, copy)
-        copy.flush()
-        yield Path(copy.name)
+    copy = run_file.with_name(f".bench-{os.getpid()}.yaml")
+    copy.write_text(yaml.safe_dump(text), encoding="utf-8")
+    try:
+        yield copy
+    finally:
+        copy.unlink()
 
 
 def timed(run_file: Path, folder: Path) -> Timing:
@@ -68,10 +70,10 @@ def main(arguments: list[str]) -> int:
         return 2
     with (
         WarmSpark() as spark,
-        tempfile.TemporaryDirectory() as folder,
+        temporary_folder() as folder,
         on_server(Path(arguments[0]), spark.remote) as run_file,
     ):
-        runs = [timed(run_file, Path(folder)) for _ in range(RUNS + 1)]
+        runs = [timed(run_file, folder) for _ in range(RUNS + 1)]
     print(f"{'run':<12}{'seconds':>9}{'cpu':>8}  status")
     for name, run in zip(["to warm", *map(str, range(1, RUNS + 1))], runs, strict=True):
         print(f"{name:<12}{run.seconds:>9.1f}{run.cpu:>8.1f}  {run.status}")

@@ -12,7 +12,7 @@ import os
 import random
 import signal
 import sys
-import tempfile
+import tempfile  # noqa: TID251 - its folder is changed here
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ from pydantic import JsonValue
 
 from palmette.engine import Entry, Event, Journal, resume_run, run_environment, run_state
 from palmette.engine.journal import NAME
+from palmette.sandbox.temporary import clear
 
 Moment = Literal["before", "after", "random", "never"]
 _TOLD = {"kind", "actor", "item", "next", "target", "instruction", "key", "request", "artefact", "status"}
@@ -91,7 +92,7 @@ def _begun(job: Job, folder: Path, moment: Moment) -> int:
         os.setsid()
         scratch = folder.parent / "scratch"
         scratch.mkdir(exist_ok=True)
-        os.environ["TMPDIR"], tempfile.tempdir = str(scratch), None
+        os.environ["TMPDIR"], tempfile.tempdir = str(scratch), None  # read again, and told to programs
         said = os.open(folder.parent / "said.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(said, 1)
         os.dup2(said, 2)
@@ -102,6 +103,7 @@ def _begun(job: Job, folder: Path, moment: Moment) -> int:
     except Exception:  # noqa: BLE001 - the end of a process: what it was is told
         traceback.print_exc()
     finally:
+        clear()
         sys.stderr.flush()
         os._exit(status)
 

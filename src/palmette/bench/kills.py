@@ -11,7 +11,6 @@ import argparse
 import math
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from palmette.bench.comparing import Leaves, artefacts, damaged, differing, stea
 from palmette.bench.kill_cases import Case, Features, Models, Toys, forge
 from palmette.bench.killing import Chain, Moment, adopt_orphans, killed_until_done
 from palmette.engine import run_state
+from palmette.sandbox.temporary import temporary_folder
 
 MOMENTS: tuple[Moment, ...] = ("before", "after", "random")
 
@@ -40,19 +40,17 @@ class Tally:
     """Values of artefacts that are the same in every undisturbed run."""
     measured: int = 0
     """Those that are not."""
-    left: int = 0
-    """Temporary files and folders of killed processes."""
     wrong: list[str] = field(default_factory=list)
 
     def line(self, name: str) -> str:
         each = "".join(f"{self.kills[moment]:>9}" for moment in MOMENTS)
-        figures = f"{self.runs:>7}{self.compared:>10}{self.measured:>10}{self.left:>7}{len(self.wrong):>7}"
+        figures = f"{self.runs:>7}{self.compared:>10}{self.measured:>10}{len(self.wrong):>7}"
         return f"{name:<10}{self.kills.total():>7}{each}{figures}{self.seconds:>10.0f}"
 
 
 HEADER = (
     f"{'runs of':<10}{'kills':>7}{'before':>9}{'after':>9}{'random':>9}{'ended':>7}{'compared':>10}{'measured':>10}"
-    f"{'left':>7}{'wrong':>7}{'seconds':>10}"
+    f"{'wrong':>7}{'seconds':>10}"
 )
 
 
@@ -87,7 +85,6 @@ def _run(case: Case, place: Path, plan: Sequence[Moment], rng: random.Random, fo
         found.span = min(found.span, chain.seconds)
     found.kills.update(chain.kills)
     found.runs += 1
-    found.left += sum(1 for _ in (place / "scratch").iterdir())
     found.wrong += [f"{place.name}: {what}" for what in _wrong(case, place, chain)]
     return artefacts(run)
 
@@ -95,6 +92,7 @@ def _run(case: Case, place: Path, plan: Sequence[Moment], rng: random.Random, fo
 def _wrong(case: Case, place: Path, chain: Chain) -> Iterator[str]:
     run = place / "run"
     yield from (f"{command!r} outlived its run" for command in chain.orphans)
+    yield from (f"{path.name} is left in the temporary folder" for path in (place / "scratch").iterdir())
     ended = run_state(run).ended
     if ended and ended.status == "finished":
         yield from damaged(run)
@@ -114,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     wrong = []
     print(HEADER)
     with ExitStack() as held:
-        root = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="palmette-kills-")))
+        root = held.enter_context(temporary_folder())
         cases: list[Case] = [Toys(0.002), Models(5.0), Features(given.run_file.absolute(), held.enter_context(forge()))]
         for name, _, number in (one.partition("=") for one in given.kills):
             (case,) = [case for case in cases if case.name == name]

@@ -11,12 +11,10 @@ import gc
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +32,7 @@ from palmette.engine import (
 )
 from palmette.engine import events as e
 from palmette.engine.journal import NAME
+from palmette.sandbox.temporary import temporary_folder
 
 OPENING = 1.0
 """Seconds of a processor in which a journal of a million events must open."""
@@ -211,12 +210,6 @@ def _timed(work: Callable[[], object]) -> Took:
     return Took(sum(os.times()[:4]) - used, time.perf_counter() - begun)
 
 
-@contextmanager
-def _place() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="palmette-load-") as root:
-        yield Path(root)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Prints the table; 1 when something is not as it must be."""
     parser = argparse.ArgumentParser(prog="python -m palmette.bench.load", description=__doc__)
@@ -225,7 +218,7 @@ def main(arguments: Sequence[str]) -> int:
     good = True
     measures = ((in_one_process, 200), (in_processes, 20), (long_journal, 1_000_000), (many_artefacts, 10_000))
     for measure, size in measures:
-        with _place() as root:
+        with temporary_folder() as root:
             for found in measure(size // share, root):
                 print(f"{'' if found.is_good else '! '}{found.what:<46}{found.figure}", flush=True)
                 good &= found.is_good

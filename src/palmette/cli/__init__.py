@@ -11,9 +11,9 @@ import importlib.util
 import json
 import os
 import sys
-import tempfile
 import traceback
 import warnings
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import click
@@ -144,10 +144,12 @@ def _report_usage(error: click.ClickException, as_json: bool) -> None:
 def _bug(error: Exception) -> DeveloperError:
     from palmette.llm.secrets import hider
 
-    with tempfile.NamedTemporaryFile("w", prefix="palmette-", suffix=".trace", delete=False, encoding="utf-8") as file:
-        file.write(hider()(traceback.format_exc()))
-    return DeveloperError(
-        f"palmette itself failed: {type(error).__name__}: {error}.",
-        f"The trace for a bug report is in {file.name!r}.",
-        code="bug",
-    )
+    trace = hider()(traceback.format_exc())
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palmette"
+        cache.mkdir(parents=True, exist_ok=True)
+        (cache / "bug.trace").write_text(trace, encoding="utf-8", errors="backslashreplace")
+        remedy = f"The trace for a bug report is in {str(cache / 'bug.trace')!r}, until the next bug."
+    except (OSError, RuntimeError):  # nowhere to write, or no home
+        remedy = f"The trace for a bug report:\n{trace}"
+    return DeveloperError(f"palmette itself failed: {type(error).__name__}: {error}.", remedy, code="bug")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from palmette.features.checks import Check, Subject, registered, run_checks
 from palmette.features.checks.entry import find_entry
 from palmette.features.definitions import definition
 from palmette.features.spec.view import View
+from palmette.sandbox.temporary import temporary_folder
 
 _FILE = click.Path(path_type=Path)
 _SHOWN = 20
@@ -101,8 +101,8 @@ def view_of(fsc: Path, dfr: Path, model: str) -> View:
     from palmette.features.questions import only_questions, understood_view
     from palmette.llm.opening import WORDS, ModelChoice, open_models
 
-    with tempfile.TemporaryDirectory(prefix="palmette-check-") as folder:
-        reader = open_models(ModelChoice(model=model), Path(folder)).of(WORDS)
+    with temporary_folder() as folder:
+        reader = open_models(ModelChoice(model=model), folder).of(WORDS)
         try:
             return understood_view(fsc, dfr, reader, ConsoleHuman(), pay_unrecorded)
         except InputError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
+import tempfile  # noqa: TID251 - the sandbox, which has such folders, lies above
 import threading
 import time
 from collections.abc import Collection, Iterator

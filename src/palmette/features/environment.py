@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from palmette.llm.models import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Access, Sandbox, WarmSpark
-from palmette.sandbox.place import Place
+from palmette.sandbox.temporary import temporary_folder
 
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
@@ -40,17 +41,13 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
     check_roles(choice, topology)
     models = models or open_models(choice, folder)
-    place = Place("palmette-base-")
-    base = export_base(inputs.repository, run.repository.base, place.folder / "base")
+    held = ExitStack()
+    base = export_base(inputs.repository, run.repository.base, held.enter_context(temporary_folder()) / "base")
     bench = _workbench(inputs, base, folder)
+    held.callback(bench.close)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
     budget = _budget(run)
-
-    def close() -> None:
-        bench.close()
-        place.close()
-
     return Setup(
         topology=topology,
         actors=build_actors(topology, services),
@@ -62,7 +59,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
         approve=run.approve,
         seed=run.seed,
         about=f"{about(choice, budget)}\nplanner: {run.decider}\nisolation: {bench.sandbox.isolation.name}",
-        close=close,
+        close=held.close,
     )
 
 

@@ -6,7 +6,6 @@ import ast
 import itertools
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
@@ -15,14 +14,14 @@ from pathlib import Path
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Conventions
 from palmette.sandbox import Limits, Sandbox, python_command
+from palmette.sandbox.temporary import temporary_folder
 
 SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", ".editorconfig")
 
 
 def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repository: Path) -> TextFile:
     """The file after import sorting and formatting; unchanged where a tool is missing or refuses it."""
-    with tempfile.TemporaryDirectory(prefix="palmette-format-") as folder:
-        root = Path(folder)
+    with temporary_folder() as root:
         for name in SETTINGS:
             if (repository / name).is_file():
                 (root / name).write_bytes((repository / name).read_bytes())

@@ -16,7 +16,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,6 +25,7 @@ from palmette.sandbox.access import Access, Paths
 from palmette.sandbox.isolation import PRIVATE_MB, Command, Walls, missing_in_kernel
 from palmette.sandbox.network import GATE, Gate, Network, NoNetworkError
 from palmette.sandbox.syscalls import filter_of, rules
+from palmette.sandbox.temporary import temporary_folder
 
 ENGINES = ("docker", "podman")
 _BECOME = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.inner import main; del sys.path[0]; main()"
@@ -100,8 +100,7 @@ class Container:
     def _gate(self) -> Gate:
         """In a container of its own, which others join; it ends when its channel closes, as it does with palmette."""
         name = _name()
-        with tempfile.TemporaryDirectory(prefix="palmette-") as place:
-            folder = Path(place).resolve()
+        with temporary_folder() as folder:
             access = Access(read=(GATE.parent,), write=(folder,))
             mounts = _mounts(Paths(access, folder, {}, folder))
             argv = [*self._run(name, "none"), *mounts, self._image, "-I", "-S", str(GATE), str(folder / "gate")]

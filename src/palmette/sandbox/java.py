@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -88,8 +88,8 @@ def _wrapped(runtime: Path) -> Path:
     text = _LAUNCHER.format(java=runtime / "bin" / "java")
     if not (launcher.exists() and launcher.read_text(encoding="utf-8") == text):
         launcher.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=launcher.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).chmod(0o755)
-        Path(file.name).replace(launcher)
+        draft = launcher.with_name(f".{secrets.token_hex(8)}")
+        draft.write_text(text, encoding="utf-8")
+        draft.chmod(0o755)
+        draft.replace(launcher)
     return launcher.parent.parent

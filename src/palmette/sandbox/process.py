@@ -7,9 +7,9 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +24,7 @@ from palmette.sandbox.relay import Relay
 from palmette.sandbox.result import ExecutionResult, Limits
 from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.sweeping import swept
+from palmette.sandbox.temporary import new_folder, temporary_folder
 
 _HERE = str(Path(__file__).parent)
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
@@ -55,11 +56,11 @@ class Sandbox:
 
     @property
     def folder(self) -> Path:
-        """In it lie the private folders of all its programs, each its own; it goes with the last of them."""
+        """In it lie the private folders of all its programs, each its own."""
         with self._lock:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="palmette-")).resolve()
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+                self._folder = new_folder()
+                weakref.finalize(self, remove, str(self._folder)).atexit = False
             return self._folder
 
     @property
@@ -159,9 +160,9 @@ class Sandbox:
 
 def _trial(isolation: Isolation) -> str:
     """What keeps a program of nothing from running under an isolation; empty when it runs."""
-    with tempfile.TemporaryDirectory(prefix="palmette-trial-") as folder:
+    with temporary_folder() as folder:
         try:
-            done = Sandbox(isolation).run(python_command("-c", ""), cwd=Path(folder), limits=Limits(seconds=20))
+            done = Sandbox(isolation).run(python_command("-c", ""), cwd=folder, limits=Limits(seconds=20))
         except NoNetworkError as reason:
             return str(reason)
     return "" if done.ok else " ".join(f"{done.stderr[-300:]} {done.note}".split()) or f"exit code {done.exit_code}"
@@ -208,11 +209,12 @@ class _Supervised:
         limits: Limits,
         is_server: bool = False,
     ) -> None:
+        self._sandbox = sandbox  # its folder and its network stay as long as this
         self.started = time.time()
-        self.scratch = Path(tempfile.mkdtemp(dir=sandbox.folder))
+        self.scratch = new_folder(within=sandbox.folder)
         environment = allowed_environment(os.environ, self.scratch, env)
         command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch, limits)
-        network = self._network = sandbox.network if access.network == "own" else None  # stays as long as this
+        network = sandbox.network if access.network == "own" else None
         walls = sandbox.isolation.walls(command, access, network)
         namespaces = list(network.namespaces) if network else []
         spec = {
@@ -220,6 +222,7 @@ class _Supervised:
             "namespaces": namespaces,
             "cwd": str(command.cwd),
             "scratch": str(self.scratch),
+            "place": str(sandbox.folder.parent),
             "write": [str(path) for path in (*access.write, self.scratch)],
         }
         control, control_write = os.pipe()

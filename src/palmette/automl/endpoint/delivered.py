@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from palmette.engine import ArtefactStore, find_run, run_state
 from palmette.engine.runs import summarise
 from palmette.errors import MachineError, RunError, UserError, did_you_mean
 from palmette.sandbox import Sandbox
+from palmette.sandbox.temporary import temporary_folder
 
 SECONDS = 3600.0
 """For the prediction of a file."""
@@ -67,15 +67,15 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
         UserError: it has no rows, or they are not what the project was made for; the message names the column.
         MachineError: the project fails otherwise.
     """
-    with tempfile.TemporaryDirectory(prefix="palmette-predict-") as name:
-        asked, said = Path(name) / "rows.jsonl", Path(name) / "said.csv"
+    with temporary_folder() as place:
+        asked, said = place / "rows.jsonl", place / "said.csv"
         with asked.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{json.dumps(row)}\n" for row in _rows(rows, table))
         if not asked.stat().st_size:
             message = f"{str(rows)!r} has a header but no row to predict."
             raise UserError(message, "Name a file with rows.", code="no-rows")
         given = ("--model", "model", "--input", str(asked), "--output", str(said))
-        done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS, write=Path(name))
+        done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS, write=place)
         if done.ok:
             return said.read_text(encoding="utf-8")
     last = (done.stderr.strip().splitlines() or [done.note])[-1]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from palmette.bench.featbench.metrics import Summary, summary
 from palmette.bench.featbench.records import Condition
 from palmette.bench.featbench.stand_ins import catalogue, task
 from palmette.bench.featbench.study import Cell, Study
+from palmette.sandbox.temporary import temporary_folder
 
 
 def measured(name: str, rate: float, runs: int, folder: Path, condition: Condition | None = None) -> Summary:
@@ -33,14 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=4)
     options = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory(prefix="palmette-calibrate-") as folder:
+    with temporary_folder() as folder:
         for name, line in PUBLISHED.items():
 
             def found(rate: float, name: str = name) -> float:
-                return measured(name, rate, options.runs, Path(folder)).failure_rate.mean
+                return measured(name, rate, options.runs, folder).failure_rate.mean
 
             rate = corrected(line.rate, found, options.rounds)
-            after = measured(name, rate, options.runs, Path(folder))
+            after = measured(name, rate, options.runs, folder)
             print(f'        "{name}": {rate:.3f},  # {line.rate:.3f} published, {after.failure_rate.mean:.3f} found, '
                   f"{after.success.mean:.3f} succeed", flush=True)  # fmt: skip
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from palmette.errors import UserError, did_you_mean
 from palmette.llm import Models
 from palmette.llm.opening import PLANNER, ModelChoice, open_models
 from palmette.sandbox import Access, Sandbox, WarmSpark
+from palmette.sandbox.temporary import temporary_folder
 
 BASE = Condition()
 FACTORS = (0.5, 2.0)
@@ -122,18 +122,18 @@ def experiment(options: Options, out: Path, done: Callable[[Record, int], None])
         done(record, len(every))
 
     if options.stand_ins:
-        with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name:
-            return _with_stand_ins(tasks, options, out, code, Path(name)).run(every, told, workers=1)
-    with tempfile.TemporaryDirectory(prefix="palmette-featbench-") as name, _spark(sandbox, Path(name)) as spark:
+        with temporary_folder() as folder:
+            return _with_stand_ins(tasks, options, out, code, folder).run(every, told, workers=1)
+    with temporary_folder() as folder, _spark(sandbox, folder) as spark:
         spark.warm_up()
         memory = Memory(out / "memory", code)
         at_work = [
-            _task(task, options, Path(name), memory, sandbox, spark, answering[task.name]) for task in tasks
+            _task(task, options, folder, memory, sandbox, spark, answering[task.name]) for task in tasks
         ]
         study = Study(
             at_work,
             out / "records.jsonl",
-            Path(name),
+            folder,
             memory,
             digest([code, options.words, options.model, answers, options.planner_model]),
             options.seed,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from palmette.features.spec.resolve import load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.sandbox import WarmSpark
+from palmette.sandbox.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,8 +68,8 @@ def outcome(
 def seen_folder(spark: WarmSpark) -> Iterator[Path]:
     """A folder for tables and output that the server sees; it is gone afterwards."""
     _ = spark.remote  # its own folder is there as long as it runs
-    with tempfile.TemporaryDirectory(prefix="hidden-", dir=spark.sandbox.folder) as name:
-        yield Path(name)
+    with temporary_folder(within=spark.sandbox.folder) as folder:
+        yield folder
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import json
 import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from palmette.features.inputs import Inputs
 from palmette.features.reach import Reach
 from palmette.features.repository import Checkout
 from palmette.sandbox import Access, Sandbox, WarmSpark
+from palmette.sandbox.temporary import temporary_folder
 
 LIMIT = 1.05
 """How much longer than the gold one a generated script may take."""
@@ -300,8 +300,8 @@ def main(arguments: Sequence[str]) -> int:
     every: list[Comparison] = []
     if not given.json:
         print(_line(*HEAD), _line(*["---"] * len(HEAD)), sep="\n", flush=True)
-    with tempfile.TemporaryDirectory(prefix="palmette-speed-") as folder:
-        for one in comparisons(tasks, options, Path(folder).resolve()):
+    with temporary_folder() as folder:
+        for one in comparisons(tasks, options, folder):
             if one.is_slow:
                 _keep_plans(one, given.plans)
             if not given.json:

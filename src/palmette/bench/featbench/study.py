@@ -7,7 +7,6 @@ its criterion says are computed by the real code in the sandbox, once for equal 
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from palmette.engine import Actor, Budget, Entry, NoHuman, RunResult, Setup, cre
 from palmette.errors import PalmetteError
 from palmette.features.artefacts import Config, Delivery, Script, Tests
 from palmette.features.checks.mutation import MutationCheck
+from palmette.sandbox.temporary import temporary_folder
 
 PLANNERS = ("offline", "sequential", "random")
 """The planner-guided one on the built-in rules, and the two baselines."""
@@ -107,8 +107,8 @@ class Study:
         plan = Plan(rate, cell.condition.latent, self.seed, task.name, cell.run, self.catalogue)
         actors = self._actors(ground, plan, work)
         ground.forget_deliveries()
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix="run-") as folder:
-            place = Path(folder) / "run"
+        with temporary_folder(within=self.folder) as folder:
+            place = folder / "run"
             try:
                 result: RunResult | None = run_topology(self._setup(ground, cell, actors), place)
                 status, reason = (result.status, result.reason) if result else ("", "")

@@ -9,17 +9,16 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from palmette.bench.hostile.bench import Kind, Outcome, attempt, programs
 from palmette.errors import MachineError
 from palmette.sandbox import LEVELS, Sandbox, isolation_of, python_command
 from palmette.sandbox.levels import UNSAFE
+from palmette.sandbox.temporary import temporary_folder
 
 RUNS = 20
 KINDS: tuple[Kind, ...] = ("refused", "harmless", "succeeded")
@@ -55,11 +54,11 @@ class Cost(NamedTuple):
 def cost(sandboxes: Sequence[Sandbox]) -> Cost:
     """What a Python program that does nothing takes; in the sandbox where one is given."""
     walls, processors, command = [], [], python_command("-c", "")
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         for _ in range(RUNS):
             started, used = time.perf_counter(), _processor()
             for sandbox in sandboxes:
-                sandbox.run(command, cwd=Path(folder))
+                sandbox.run(command, cwd=folder)
             if not sandboxes:
                 subprocess.run(command, cwd=folder, check=True)
             walls.append(1000 * (time.perf_counter() - started))

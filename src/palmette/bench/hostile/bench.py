@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 from palmette.bench.hostile.scene import Scene
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.suite import run_suite
+from palmette.sandbox.temporary import temporary_folder
 
 PROGRAMS = Path(__file__).with_name("programs.yaml")
 SECONDS = 6.0
@@ -77,8 +77,8 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
     """Runs one program, and looks what it has done."""
     if program.files is not None:
         return _attempt_on_verdict(program, sandbox)
-    with Scene() as scene, tempfile.TemporaryDirectory(prefix="palmette-hostile-work-") as name:
-        workspace, started = Path(name), time.monotonic()
+    with Scene() as scene, temporary_folder() as workspace:
+        started = time.monotonic()
         command = python_command("-c", _PRELUDE + program.text, scene.mark)
         told = json.dumps(scene.told()).encode()
         result = sandbox.run(command, cwd=workspace, stdin=told, limits=LIMITS)
@@ -96,8 +96,7 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
 
 def _attempt_on_verdict(program: Program, sandbox: Sandbox) -> Outcome:
     """A project of which one test fails, with the program's files: nobody may come to believe that all pass."""
-    with tempfile.TemporaryDirectory(prefix="palmette-hostile-work-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         for file, text in {**_TESTS, **(program.files or {})}.items():
             (folder / file).write_text(text, encoding="utf-8")
         run = run_suite(

@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from palmette.sandbox.temporary import temporary_folder
 
 VARIABLE = "PALMETTE_HOSTILE_KEY"
 _QUIET = 0.05
@@ -38,7 +39,7 @@ class Scene:
         self.heard: list[str] = []
 
     def __enter__(self) -> Self:
-        self.root = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="palmette-hostile-"))).resolve()
+        self.root = self._stack.enter_context(temporary_folder())
         self.outside = self.root / "outside"
         (self.outside / ".ssh").mkdir(parents=True)
         (self.outside / ".aws").mkdir()

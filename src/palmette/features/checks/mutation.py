@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -18,6 +17,7 @@ from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.source import parse
 from palmette.features.spec.view import View
+from palmette.sandbox.temporary import temporary_folder
 
 ORIGINAL = "original"
 _CHANGE = "in scenario "
@@ -95,8 +95,8 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Chan
     if not alive:
         return {}
     found = subject.scenarios
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        files = [Path(folder) / f"mutant_{number}.py" for number in range(len(alive))]
+    with temporary_folder() as folder:
+        files = [folder / f"mutant_{number}.py" for number in range(len(alive))]
         for file, mutant in zip(files, alive, strict=True):
             file.write_text(mutant.text, encoding="utf-8")
         cases = [Case(item.name, item.frames, item.as_of, script=file) for file in files for item in found]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from palmette.sandbox import (
     python_command,
     told_from,
 )
+from palmette.sandbox.temporary import temporary_folder
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from palmette_driver.main import main; "
@@ -115,12 +115,12 @@ def run_items(sandbox: Sandbox, spark: WarmSpark, job: Job) -> list[Answer]:
 def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
     """Runs a job in a process of its own; once more when the Spark server died under it."""
     for last in (False, True):
-        with tempfile.TemporaryDirectory(prefix="palmette-job-") as name:
-            folder, nonce = Path(name), secrets.token_hex(16)
+        with temporary_folder() as folder:
+            nonce = secrets.token_hex(16)
             (folder / "out").mkdir()
             _write(folder, spark, job)
             execution = sandbox.run(
-                python_command("-c", _BOOT, _HERE, name),
+                python_command("-c", _BOOT, _HERE, str(folder)),
                 cwd=job.cwd or job.root,
                 access=spark.seen_by(_access(job, folder)),
                 env={**java_environment(), **(job.env or {})},

@@ -6,6 +6,7 @@ folder for a link on the way.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import suppress
 
@@ -25,6 +26,17 @@ def remove(folder: str, at: int | None = None) -> None:
         finally:
             os.close(top)
         os.rmdir(folder, dir_fd=at)
+
+
+def remove_unheld(folder: str) -> None:
+    """Removes a folder of whose processes none is left: while there is one, it holds a lock on the folder."""
+    with suppress(OSError):
+        held = os.open(folder, _OPEN)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(folder)
+        finally:
+            os.close(held)
 
 
 def set_mode(name: str, mode: int, at: int | None) -> None:

@@ -4,7 +4,8 @@ It ends it when the program ends, its time is over, a limit is reached, or the c
 whenever palmette ends. Arguments: two file descriptors. From the first it reads, after eight bytes that say its length,
 a mapping as `marshal` writes it (what would read JSON takes longer to import than all else here):
 
-- argv, env, cwd, scratch (a folder to remove at the end), write (folders that the program may fill);
+- argv, env, cwd, scratch (a folder to remove at the end), place (the one to remove with it where palmette has ended),
+  write (folders that the program may fill);
 - limits: as in `Limits`, without output_chars;
 - namespaces: file descriptors of namespaces to join, the user namespace first; each is closed afterwards;
 - landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
@@ -27,7 +28,7 @@ import time
 from contextlib import suppress
 
 from . import walls
-from .folders import remove
+from .folders import remove, remove_unheld
 from .tree import kill_tree, reap
 from .watch import watch
 
@@ -60,8 +61,8 @@ def main() -> None:
     if spec["ending"] and ended != "exited":
         _end_there(spec["ending"], spec["env"])
     remove(spec["scratch"])
-    with suppress(OSError):  # the folder around it, once that was the last
-        os.rmdir(os.path.dirname(spec["scratch"]))  # noqa: PTH106, PTH120 - pathlib would double the start-up time
+    if "place" in spec:
+        remove_unheld(spec["place"])
     with suppress(OSError):
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl.modalities.tabular import source
 from palmette.engine.actor import TextFile
+from palmette.sandbox.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,8 +59,7 @@ def _environment() -> Environment:
 
 def _formatted(texts: Mapping[str, str]) -> dict[str, str]:
     """The same files laid out by ruff, if it is installed."""
-    with tempfile.TemporaryDirectory(prefix="palmette-project-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
