@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -77,14 +78,29 @@ class Conventions(Model):
     """Where new scripts are unlike their neighbours, as sentences for the reviewer."""
 
 
+class Construction(Model):
+    """How a part of a document becomes what a class of the team declares; all else is as the document has it."""
+
+    kind: Literal["keywords", "model", "enum", "list", "tuple", "set", "frozenset", "mapping"]
+    """A class that takes what the part holds by name, a Pydantic one, an enumeration; or a collection of such."""
+    class_name: str = ""
+    """`module:Class`; empty for a collection."""
+    fields: dict[str, Construction] = Field(default_factory=dict)
+    """By name: what has to be made before the object is."""
+    items: Construction | None = None
+    """Of a collection: what it holds, as its values if it is a mapping."""
+    optional: bool = False
+    """Of a field: whether the document may lack it, or hold something else that stays as it is, such as null."""
+
+
 class Config(Model):
     """The view's configuration in the team's own format."""
 
     file: TextFile
     class_name: str
     """`module:Class` of the team; empty when the team has none."""
-    by_keywords: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether the class takes a document's values as keyword arguments, and is no Pydantic one."""
+    construction: Construction | None = Field(default=None, exclude_if=lambda value: value is None)
+    """How a document becomes an object of a class that is no Pydantic one, which reads documents itself."""
     accessors: dict[str, str]
     """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
     `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
@@ -143,6 +159,14 @@ class TestCase(Model):
     given: dict[str, tuple[dict[str, Any], ...]]
     """Table to rows, JSON values (`palmette.features.frame_json` says how each type is written)."""
     expect: tuple[dict[str, Any], ...]
+
+    def of_columns(self, columns: Mapping[str, Collection[str]]) -> TestCase:
+        """The case with these columns of each table alone."""
+        given = {
+            table: tuple({name: value for name, value in row.items() if name in columns[table]} for row in rows)
+            for table, rows in self.given.items()
+        }
+        return self.model_copy(update={"given": given})
 
 
 class TestCases(Model):

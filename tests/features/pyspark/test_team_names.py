@@ -12,7 +12,7 @@ from pyspark_scripts import CONVENTIONS, script
 
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Config, FunctionShape, Parameter, Template, Utilities
+from palmette.features.artefacts import Config, Construction, FunctionShape, Parameter, Template, Utilities
 from palmette.features.pyspark import write_script
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
@@ -102,6 +102,26 @@ def test_what_the_teams_annotations_are_made_of_is_imported() -> None:
     config = Config(file=TextFile(path="x.yaml", text=""), class_name="team.jobs:JobSettings", accessors={})
     lines = write_script(view, template, config, Utilities()).splitlines()
     assert lines.count("from typing import Dict") == lines.count("from team.jobs import JobSettings") == 1
+
+
+def test_a_class_of_the_team_that_is_called_like_another_name_of_the_script_gets_its_own() -> None:
+    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    inner = Construction(kind="keywords", class_name="team.parts:Column")
+    nested = Construction(kind="keywords", class_name="team.jobs:JobSettings.Sink")
+    fields = {"columns": Construction(kind="list", items=inner), "sink": nested}
+    made = Construction(kind="keywords", class_name="team.jobs:JobSettings", fields=fields)
+    file = TextFile(path="x.yaml", text="")
+    config = Config(file=file, class_name="team.jobs:JobSettings", accessors={}, construction=made)
+    source = script(view, config=config)
+    lines = [line.strip() for line in source.splitlines()]
+    assert lines.count("from team.parts import Column as Column_") == 1
+    assert lines.count("from team.jobs import JobSettings") == 1
+    start = next(index for index, line in enumerate(lines) if line.startswith("document = yaml.safe_load("))
+    assert lines[start + 1 : start + 4] == [
+        'document["columns"] = [Column_(**item) for item in document["columns"]]',
+        'document["sink"] = JobSettings.Sink(**document["sink"])',
+        "config = JobSettings(**document)",
+    ]
 
 
 def test_sql_that_reads_the_cutoff_reads_the_column() -> None:

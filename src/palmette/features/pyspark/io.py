@@ -7,6 +7,7 @@ import re
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import name_arguments, quoted
+from palmette.features.pyspark.configuration import config_classes, config_lines
 from palmette.features.pyspark.scope import Scope
 from palmette.features.signature import Bound, Meaning, shape_of, signature
 from palmette.features.spec.dfr import Table
@@ -34,7 +35,7 @@ def _reader(scope: Scope, table: Table, config: Config) -> str:
         return f"spark.table({place})"
     if table.format in ("csv", "json"):
         schema = ", ".join(f"{column.name} {column.type}" for column in table.columns)
-        header = ", header=True" if table.format == "csv" else ""
+        header = ", header=True, escape='\"'" if table.format == "csv" else ""
         zoned = any(column.type == "timestamp" for column in table.columns)
         reader = 'spark.read.option("timeZone", "UTC")' if zoned else "spark.read"
         return f"{reader}.{table.format}({place}, schema={quoted(schema)}{header})"
@@ -134,7 +135,7 @@ def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
     lines += [
         "",
-        f"config = {_config(scope, config, f'args.{_destination(option)}')}",
+        *_config(scope, config, f"args.{_destination(option)}"),
         f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}",
     ]
     loaded = shape_of(conventions, "load").returns.lower()
@@ -156,15 +157,11 @@ def _destination(option: str) -> str:
     return option.lstrip("-").replace("-", "_")
 
 
-def _config(scope: Scope, config: Config, path: str) -> str:
+def _config(scope: Scope, config: Config, path: str) -> list[str]:
     call = scope.utility_call("load_config", path=path)
     if call is not None:
-        return call
-    parsed = f'yaml.safe_load(Path({path}).read_text(encoding="utf-8"))'
-    if not config.class_name:
-        return parsed
-    made = f"(**{parsed})" if config.by_keywords else f".model_validate({parsed})"
-    return f"{config.class_name.split(':')[1]}{made}"
+        return [f"config = {call}"]
+    return config_lines(config, f'Path({path}).read_text(encoding="utf-8")', scope.class_names(config_classes(config)))
 
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palmette.features.artefacts import Need, Utilities, Utility
@@ -31,6 +32,7 @@ RESERVED = {
     "argv",
     "features",
     "rows",
+    "Column",
     "DataFrame",
     "SparkSession",
     "Any",
@@ -77,6 +79,8 @@ class Scope:
     """Needs that utilities were called for."""
     constants: dict[str, str] = field(default_factory=dict)
     """Module constants that the transforms mention: name to value as source."""
+    classes: dict[str, str] = field(default_factory=dict)
+    """Classes of the team that the script imports to make objects of: `module:Class` to what it calls them."""
 
     @property
     def per_row(self) -> bool:
@@ -91,6 +95,18 @@ class Scope:
     def row_keys(self) -> tuple[str, ...]:
         """What, beside the keys, tells groups apart: the cut-off where each row has its own."""
         return (AS_OF,) if self.per_row else ()
+
+    def class_names(self, wanted: Iterable[str]) -> dict[str, str]:
+        """What the script calls classes, given as `module:Class`: as they are called, unless something else is."""
+        found = {}
+        for class_name in wanted:
+            module, _, path = class_name.partition(":")
+            outer, *inner = path.split(".")
+            home = f"{module}:{outer}"
+            if home not in self.classes:
+                self.classes[home] = self.names.fresh(outer)
+            found[class_name] = ".".join([self.classes[home], *inner])
+        return found
 
     def constant(self, wanted: str, value: str) -> str:
         """The module constant with this value, of this name or one like it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
 from palmette.features.pyspark.code import Code, chain, names, quoted, renamed, with_columns
@@ -104,20 +104,33 @@ def _imports(scope: Scope, config: Config, template: Template, code: str) -> str
     third += [f"from pyspark.sql import {', '.join(frames)}"]
     third += ["from pyspark.sql import Window as W"] if used(r"W\.") or "W." in code else []
     third += ["from pyspark.sql import functions as F"]
-    own: dict[str, set[str]] = {}
-    if config.class_name:
-        module, name = config.class_name.split(":")
-        if used(name):
-            own.setdefault(module, set()).add(name)
-    for utility in scope.utilities.chosen:
-        if utility.need in scope.used:
-            own.setdefault(utility.module, set()).add(utility.name)
-    mine = [f"from {module} import {', '.join(sorted(found))}" for module, found in sorted(own.items())]
+    mine = _own_imports(scope, config, used)
     for module, name in _imported(template.file.text):
         if used(name) and not any(re.search(rf"import .*\b{name}\b", line) for line in (*standard, *third, *mine)):
             block = standard if module.split(".")[0] in sys.stdlib_module_names else mine
             _import(block, module, name)
     return "\n\n".join("\n".join(block) for block in (standard, third, mine) if block)
+
+
+def _own_imports(scope: Scope, config: Config, used: Callable[[str], bool]) -> list[str]:
+    """What the repository gives; a class that something else in the script is called like has a line of its own."""
+    own: dict[str, set[str]] = {}
+    lines = []
+    if config.class_name:
+        module, _, path = config.class_name.partition(":")
+        name = path.split(".")[0]
+        if used(name):
+            own.setdefault(module, set()).add(name)
+    for utility in scope.utilities.chosen:
+        if utility.need in scope.used:
+            own.setdefault(utility.module, set()).add(utility.name)
+    for home, called in scope.classes.items():
+        module, _, name = home.partition(":")
+        if name == called:
+            own.setdefault(module, set()).add(name)
+        else:
+            lines.append(f"from {module} import {name} as {called}")
+    return sorted([*lines, *(f"from {module} import {', '.join(sorted(found))}" for module, found in own.items())])
 
 
 def _imported(text: str) -> Iterator[tuple[str, str]]:

@@ -130,7 +130,7 @@ class ConfigGenerator(Agent):
         config = Config(
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=f"{answer.config.strip()}\n"),
             class_name=team.schema.class_name,
-            by_keywords=team.schema.by_keywords,
+            construction=team.schema.construction,
             storage=self.run_spec.output.storage,
             accessors={key: spot.access for key, spot in sorted(placed.items())},
             places={key: spot.keys for key, spot in sorted(placed.items())},

@@ -44,7 +44,7 @@ def write_config(view: View, facts: Record, schema: TeamSchema, known: Known, pa
     config = Config(
         file=TextFile(path=path.replace("{view}", view.name), text=text),
         class_name=schema.class_name,
-        by_keywords=schema.by_keywords,
+        construction=schema.construction,
         accessors={key: spot.access for key, spot in sorted(filled.placed.items())},
         places={key: spot.keys for key, spot in sorted(filled.placed.items())},
     )

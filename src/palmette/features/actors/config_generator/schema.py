@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from palmette.features.artefacts import Construction
+
 Json = Mapping[str, Any]
 
 
@@ -29,8 +31,8 @@ class TeamSchema:
     """Models that wrap one value, which is their attribute `root`."""
     mappings: frozenset[str] = frozenset()
     """Models whose values are read by key instead of by attribute."""
-    by_keywords: bool = False
-    """Whether the class is no Pydantic one, and takes the values of a document as keyword arguments."""
+    construction: Construction | None = None
+    """How a document becomes an object of a class that is no Pydantic one."""
 
     @property
     def top(self) -> Resolved:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.schema import TeamSchema
-from palmette.features.artefacts import Config, Conventions
+from palmette.features.artefacts import Config, Construction, Conventions
+from palmette.features.pyspark.configuration import config_classes, config_lines
 from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
 from palmette.features.repository.neighbours import find_neighbours
 from palmette.sandbox import Access, Limits, Sandbox, python_command
@@ -43,12 +44,15 @@ class TeamCode:
         return self._ask({"ask": "describe", "class": class_name, "documents": {f.path: f.text for f in documents}})
 
     def parse(self, config: Config) -> TeamAnswer:
-        """`value` (the dump) and `facts` (the accessors' values), or `errors`."""
+        """`facts` (the accessors' values) of the object that scripts make of the document, or `errors`."""
+        names = {name: f"class_{number}" for number, name in enumerate(config_classes(config))}
         return self._ask(
             {
                 "ask": "parse",
                 "class": config.class_name,
                 "text": config.file.text,
+                "lines": config_lines(config, "text", names),
+                "names": names,
                 "accessors": config.accessors,
             }
         )
@@ -129,7 +133,7 @@ def find_schema(
                     aliases=said.answer["aliases"],
                     roots=frozenset(said.answer["roots"]),
                     mappings=frozenset(said.answer["mappings"]),
-                    by_keywords=said.answer["by_keywords"],
+                    construction=Construction.model_validate(made) if (made := said.answer["construction"]) else None,
                 ),
             )
         )

@@ -5,10 +5,16 @@ Reads `request.json` in the working directory and leaves `answer.json` there. Im
 
 from __future__ import annotations
 
+import ast
+import builtins
+import collections.abc
 import dataclasses
 import importlib
+import inspect
 import json
+import textwrap
 import traceback
+import types
 import typing
 from enum import Enum
 from pathlib import Path
@@ -16,9 +22,24 @@ from typing import Any
 
 import yaml
 from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, RootModel, TypeAdapter, ValidationError
+from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
 
+_COLLECTIONS: dict[Any, str] = {
+    list: "list",
+    collections.abc.Sequence: "list",
+    collections.abc.MutableSequence: "list",
+    collections.abc.Collection: "list",
+    collections.abc.Iterable: "list",
+    tuple: "tuple",
+    set: "set",
+    collections.abc.Set: "set",
+    frozenset: "frozenset",
+    dict: "mapping",
+    collections.abc.Mapping: "mapping",
+    collections.abc.MutableMapping: "mapping",
+}
 
 class _Lenient(GenerateJsonSchema):
     """A type that JSON Schema has no word for is described as anything."""
@@ -51,7 +72,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
     models = models_within(cls)
     return {
         "schema": adapter(cls).json_schema(by_alias=False, schema_generator=_Lenient),
-        "by_keywords": not issubclass(cls, BaseModel),
+        "construction": None if issubclass(cls, BaseModel) else _by_keywords(cls) | {"class_name": name},
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
         "mappings": [model.__name__ for model in models if is_typeddict(model)],
@@ -92,33 +113,120 @@ def aliases_of(model: Any) -> dict[str, str]:
 
 
 def refusal(cls: Any, text: str) -> str:
+    """Why a document is none of the class's; empty where it is one."""
     try:
-        adapter(cls).validate_python(yaml.safe_load(text))
+        document = yaml.safe_load(text)
+        cls(**document) if made_by_itself(cls) else adapter(cls).validate_python(document)
     except Exception as error:  # noqa: BLE001 - a validator may raise anything; what it says is the answer
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
 
 
-def parse(name: str, text: str, accessors: dict[str, str]) -> dict[str, Any]:
-    """What the class makes of a document: its dump and the value of each accessor, or its errors."""
-    cls = load(name) if name else None
-    data = yaml.safe_load(text)
+def construction(kind: Any, within: tuple[Any, ...] = ()) -> dict[str, Any] | None:
+    """How a part of a document becomes a value of this type; None where it is one already, or nothing says how.
+
+    Not said: one of several classes, a class that the document cannot name, and a class within itself.
+    """
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _of_union(arguments, within)
+    if origin in _COLLECTIONS:
+        one = arguments[0] if arguments[1:] == (...,) else arguments[-1] if origin is not tuple else None
+        items = construction(one, within)
+        return {"kind": _COLLECTIONS[origin], "items": items} if items else None
+    if not isinstance(kind, type) or kind in within or "<" in kind.__qualname__:
+        return None
+    if issubclass(kind, Enum | BaseModel):
+        return {"kind": "enum" if issubclass(kind, Enum) else "model", "class_name": _name(kind)}
+    return _by_keywords(kind, within) if dataclasses.is_dataclass(kind) else None
+
+
+def _by_keywords(kind: type, within: tuple[Any, ...] = ()) -> dict[str, Any]:
+    return {"kind": "keywords", "class_name": _name(kind), "fields": _fields(kind, within)}
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _of_union(kinds: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any] | None:
+    """The one that is made, where its part of a document looks like none of the others."""
+    found = {kind: made for kind in kinds if (made := construction(kind, within))}
+    others = [typing.get_origin(kind) or kind for kind in kinds if kind not in found and kind is not type(None)]
+    if len(found) != 1 or any(kind in (*_COLLECTIONS, typing.Any, object) or is_typeddict(kind) for kind in others):
+        return None
+    (made,) = found.values()
+    return None if made["kind"] == "enum" and others else {**made, "optional": True}
+
+
+def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
+    """The fields of a class whose parts somebody else has to make."""
+    if is_pydantic_dataclass(kind) or not dataclasses.is_dataclass(kind):
+        return {}
+    hints, own, found = typing.get_type_hints(kind), made_by_itself(kind), {}
+    for field in dataclasses.fields(kind):
+        made = construction(hints[field.name], (*within, kind)) if field.init and field.name not in own else None
+        if made:
+            required = field.default is field.default_factory is dataclasses.MISSING
+            found[field.name] = {**made, "optional": made.get("optional", False) or not required}
+    return found
+
+
+def made_by_itself(kind: Any) -> set[str]:
+    """The fields that `__post_init__` makes of what it finds in them, such as `self.sink = Sink(**self.sink)`."""
+    if not hasattr(kind, "__post_init__"):
+        return set()
+    found = set()
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind.__post_init__)))):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=value):
+                pass
+            case ast.Call(func=ast.Attribute(attr="__setattr__"), args=[_, ast.Constant(value=str(name)), value]):
+                pass
+            case _:
+                continue
+        made_of = [inner for part in ast.walk(value) if _makes_something(part) for inner in ast.walk(part)]
+        if any(isinstance(inner, ast.Attribute) and inner.attr == name for inner in made_of):
+            found.add(name)
+    return found
+
+
+def _makes_something(part: ast.AST) -> bool:
+    """Whether it calls, itself or item by item, what is neither built in nor a method of the object."""
+    if not isinstance(part, ast.Call | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        return False
+    calls = [part] if isinstance(part, ast.Call) else [each for each in ast.walk(part) if isinstance(each, ast.Call)]
+    names = [ast.unparse(call.func) for call in calls]
+    return any(not name.startswith("self.") and not hasattr(builtins, name) for name in names)
+
+
+def parse(request: dict[str, Any]) -> dict[str, Any]:
+    """What scripts find in a document, read as they read it: the value of each accessor, or the errors."""
+    text = request["text"]
+    names: dict[str, Any] = {"yaml": yaml, "text": text}
+    names |= {called: load(name) for name, called in request["names"].items()}
     try:
-        config = adapter(cls).validate_python(data) if cls else data
+        exec("\n".join(request["lines"]), names)
+        facts = {fact: plain(eval(expression, names)) for fact, expression in request["accessors"].items()}
+    except Exception as error:  # noqa: BLE001 - the team's class may raise anything; what it says is the answer
+        said = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
+        return {"errors": refusals(request["class"], text) or [said]}
+    errors = refusals(request["class"], text)
+    return {"errors": errors} if errors else {"facts": facts}
+
+
+def refusals(name: str, text: str) -> list[dict[str, str]]:
+    """What does not have the types that the class declares, place by place, as far as these can be told."""
+    try:
+        adapter(load(name) if name else Any).validate_python(yaml.safe_load(text))
     except ValidationError as error:
-        return {
-            "errors": [
-                {
-                    "field": ".".join(map(str, item["loc"])),
-                    "message": item["msg"],
-                    "value": repr(item["input"])[:200],
-                }
-                for item in error.errors()
-            ]
-        }
-    dump = adapter(cls).dump_python(config, mode="json") if cls else config
-    facts = {fact: plain(eval(expression, {"config": config})) for fact, expression in accessors.items()}
-    return {"value": json.loads(json.dumps(dump, default=str)), "facts": facts}
+        return [
+            {"field": ".".join(map(str, item["loc"])), "message": item["msg"], "value": repr(item["input"])[:200]}
+            for item in error.errors()
+        ]
+    except Exception:  # noqa: BLE001 - a class that makes its own parts may not take them made; scripts leave them
+        return []
+    return []
 
 
 def plain(value: Any) -> Any:
@@ -132,10 +240,7 @@ def plain(value: Any) -> Any:
 def main() -> None:
     request = json.loads(Path("request.json").read_text(encoding="utf-8"))
     try:
-        if request["ask"] == "describe":
-            answer = describe(request["class"], request["documents"])
-        else:
-            answer = parse(request["class"], request["text"], request["accessors"])
+        answer = describe(request["class"], request["documents"]) if request["ask"] == "describe" else parse(request)
     except Exception as error:  # noqa: BLE001 - the team's code may raise anything; it becomes the answer
         answer = {
             "failure": f"{type(error).__name__}: {error}"[:2000],

@@ -1,0 +1,87 @@
+"""How a script reads the view's configuration: a YAML document, made into an object of the team's class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from palmette.features.artefacts import Config, Construction
+from palmette.features.pyspark.code import indent, quoted
+
+_ITEM = {"list": "[{}]", "tuple": "tuple({})", "set": "{{{}}}", "frozenset": "frozenset({})"}
+"""Collections as comprehensions."""
+
+
+def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[str]:
+    """Statements that give the variable `config` the object.
+
+    Args:
+        text: Code of the document's text.
+        names: What each of `config_classes` is called in the code.
+    """
+    parsed = f"yaml.safe_load({text})"
+    top = _top(config)
+    if top is None:
+        return [f"config = {parsed}"]
+    inner = list(_fields(top, "document", names, 0))
+    if not inner:
+        return [f"config = {_made(top, parsed, names, 0)}"]
+    return [f"document = {parsed}", *inner, f"config = {_made(top, 'document', names, 0)}"]
+
+
+def config_classes(config: Config) -> list[str]:
+    """The classes that the statements mention, as `module:Class`; the view's own is the first."""
+    top = _top(config)
+    return list(dict.fromkeys(_classes(top))) if top is not None else []
+
+
+def _top(config: Config) -> Construction | None:
+    """None where there is no class."""
+    if config.construction is None and config.class_name:
+        return Construction(kind="model", class_name=config.class_name)
+    return config.construction
+
+
+def _classes(part: Construction) -> Iterator[str]:
+    if part.class_name:
+        yield part.class_name
+    for inner in (*part.fields.values(), *([part.items] if part.items is not None else [])):
+        yield from _classes(inner)
+
+
+def _fields(part: Construction, place: str, names: Mapping[str, str], depth: int) -> Iterator[str]:
+    """Statements that make, in the document, what the object at `place` is made of."""
+    for name, field in part.fields.items():
+        at = f"{place}[{quoted(name)}]"
+        lines = [*_fields(field, at, names, depth), f"{at} = {_made(field, at, names, depth)}"]
+        found = f"{place}.get({quoted(name)})"
+        yield from [_if_there(field, found), *indent(lines)] if field.optional else lines
+    if part.items is not None:
+        each = _variable(depth)
+        lines = list(_fields(part.items, each, names, depth + 1))
+        if lines:
+            yield f"for {each} in {place}{'.values()' if part.kind == 'mapping' else ''}:"
+            yield from indent([_if_there(part.items, each), *indent(lines)] if part.items.optional else lines)
+
+
+def _if_there(part: Construction, code: str) -> str:
+    if part.kind == "enum":
+        return f"if {code} is not None:"
+    return f"if isinstance({code}, {'dict' if part.kind in ('keywords', 'model', 'mapping') else 'list'}):"
+
+
+def _made(part: Construction, code: str, names: Mapping[str, str], depth: int) -> str:
+    """The expression that makes the object of what `code` gives, whose own parts are made."""
+    if part.items is None:
+        called = {"keywords": "(**{})", "model": ".model_validate({})", "enum": "({})"}[part.kind]
+        return names[part.class_name] + called.format(code)
+    each = _variable(depth)
+    item = _made(part.items, each, names, depth + 1)
+    if part.items.optional:
+        item = f"{item} {_if_there(part.items, each).rstrip(':')} else {each}"
+    if part.kind == "mapping":
+        return f"{{key: {item} for key, {each} in {code}.items()}}"
+    return _ITEM[part.kind].format(f"{item} for {each} in {code}")
+
+
+def _variable(depth: int) -> str:
+    return "item" if depth == 0 else f"item_{depth + 1}"
