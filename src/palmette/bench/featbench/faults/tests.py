@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from palmette.bench.featbench.faults.kind import Kind, Mutate, Struck, anywhere
 from palmette.features.artefacts import Tests
@@ -26,12 +26,14 @@ def _functions(text: str) -> list[ast.FunctionDef]:
     ]
 
 
-def _expected(function: ast.FunctionDef) -> ast.List | None:
-    """The rows that a test expects."""
+def _expected(function: ast.FunctionDef) -> Sequence[ast.expr]:
+    """The rows that a test expects: a list, or those of a call whose first argument is what they have in common."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "expected":
-            return node.value if isinstance(node.value, ast.List) and node.value.elts else None
-    return None
+            if isinstance(node.value, ast.Call):
+                return node.value.args[1:]
+            return node.value.elts if isinstance(node.value, ast.List) else ()
+    return ()
 
 
 def _in_tests(change: Callable[[str, ast.FunctionDef], str | None], most: int | None) -> Mutate:
@@ -56,9 +58,7 @@ def _in_tests(change: Callable[[str, ast.FunctionDef], str | None], most: int | 
 def row_too_many(text: str, function: ast.FunctionDef) -> str | None:
     """A test expects a row twice."""
     rows = _expected(function)
-    if rows is None:
-        return None
-    return spliced(text, rows.elts[0], f"*[{ast.get_source_segment(text, rows.elts[0])}] * 2")
+    return spliced(text, rows[0], f"*[{ast.get_source_segment(text, rows[0])}] * 2") if rows else None
 
 
 def checks_nothing(text: str, function: ast.FunctionDef) -> str | None:

@@ -20,6 +20,7 @@ from palmette.features.actors.testcase_coder.ready_made import MARK, filled, mar
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
 from palmette.features.harness.harness import SuiteResult
+from palmette.features.pyspark.io import needed_columns
 from palmette.features.reach import CODE, Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
@@ -62,8 +63,8 @@ class TestcaseCoder(Agent):
         self.view, self.workbench = view, workbench
 
     def offline(self, input: Inputs, context: Context) -> Attempt[Tests]:
-        module = module_of(input.template, self.view)
-        return Attempt(self._tests(input, file_of_tests(self.view, input.cases, input.template.conventions, module)))
+        module, conventions = module_of(input.template, self.view), input.template.conventions
+        return Attempt(self._tests(input, file_of_tests(self.view, self._cases(input), conventions, module)))
 
     def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
         """Everything but the script and what it should compute: who tests it must not know how it is made."""
@@ -76,11 +77,16 @@ class TestcaseCoder(Agent):
         )
 
     def read(self, answer: TestsAnswer, input: Inputs, context: Context) -> Attempt[Tests]:
-        parts = ready_made(self.view, input.cases, input.template.conventions)
+        parts = ready_made(self.view, self._cases(input), input.template.conventions)
         return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
 
     def recalled(self, output: Tests) -> str:
         return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
+
+    def _cases(self, input: Inputs) -> TestCases:
+        """The cases with no other columns than the view reads."""
+        read = {table.name: {*needed_columns(self.view, table)} for table in self.view.tables.values()}
+        return TestCases(cases=tuple(case.of_columns(read) for case in input.cases.cases))
 
     def _tests(self, input: Inputs, text: str) -> Tests:
         conventions = input.template.conventions
@@ -98,7 +104,7 @@ class TestcaseCoder(Agent):
             return Verdict.of(refused)
         script = input.template.file.path
         right, wrong = (
-            stand_in(self.view, input.cases, input.template.conventions, lies=lies) for lies in (False, True)
+            stand_in(self.view, self._cases(input), input.template.conventions, lies=lies) for lies in (False, True)
         )
         files = [TextFile(path=script, text=right), output.file]
         root = bench.assemble(files, context.workspace / "checkout")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,11 +18,40 @@ def schema_text(schema: Schema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
-def row_text(schema: Schema, row: Mapping[str, Any]) -> str:
-    """A row of JSON values as a dict display, without its nulls."""
+FEW = 2
+"""Rows up to which each says all that it holds."""
+
+
+def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of JSON values without their nulls: a list, or a call of `alike` where half of more than a few agree."""
+    texts = [_values(schema, row) for row in rows]
+    usual = _usual(schema, texts) if len(texts) > FEW else {}
+    own = [_dict({name: text for name, text in row.items() if text != usual.get(name, _NULL)}) for row in texts]
+    if usual:
+        return f"alike(\n{_lines([_dict(usual), *own])})"
+    return f"[\n{_lines(own)}]" if len(own) > 1 else f"[{''.join(own)}]"
+
+
+_NULL = "None"
+
+
+def _lines(rows: Sequence[str]) -> str:
+    return "".join(f"{row},\n" for row in rows)
+
+
+def _values(schema: Schema, row: Mapping[str, Any]) -> dict[str, str]:
     values = decode_row(schema, row)
-    items = [f"{name!r}: {value_text(kind, values[name])}" for name, kind in schema.items() if values[name] is not None]
-    return "{" + ", ".join(items) + "}"
+    return {name: value_text(kind, values[name]) for name, kind in schema.items()}
+
+
+def _usual(schema: Schema, rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """By column, what at least half of the rows have, where that is not null."""
+    found = {name: Counter(row[name] for row in rows).most_common(1)[0] for name in schema}
+    return {name: text for name, (text, count) in found.items() if 2 * count >= len(rows) and text != _NULL}
+
+
+def _dict(items: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{name!r}: {text}" for name, text in items.items()) + "}"
 
 
 def value_text(kind: SparkType, value: Any) -> str:

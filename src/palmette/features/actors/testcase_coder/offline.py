@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
-from palmette.features.actors.testcase_coder.literals import row_text, schema_text
+from palmette.features.actors.testcase_coder.literals import rows_text, schema_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import instant_of
 from palmette.features.signature import Bound, shape_of, signature
@@ -15,7 +16,8 @@ def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module
     """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions, entry) for case in cases.cases]
-    return "\n\n\n".join([_head(view, module, entry, conventions), *helpers(view, conventions), *tests]) + "\n"
+    head = [_head(view, module, entry, conventions), *helpers(view, conventions, tests)]
+    return "\n\n\n".join([*head, *tests]) + "\n"
 
 
 def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
@@ -41,10 +43,11 @@ from pyspark.sql import DataFrame, SparkSession"""
 """What the helpers and the rows take from elsewhere; the formatter drops what is not used."""
 
 
-def helpers(view: View, conventions: Conventions) -> list[str]:
-    """The schemas of the tables and of the output, and the functions that make data frames of rows."""
+def helpers(view: View, conventions: Conventions, tests: Iterable[str]) -> list[str]:
+    """The schemas of the tables and of the output, and the functions by which these tests make data frames of rows."""
     own = [] if conventions.fixture else [_FIXTURE]
-    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _FRAMES]
+    alike = [ALIKE] if any("alike(" in test for test in tests) else []
+    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _AT, *alike, _FRAMES]
 
 
 def table_schema(view: View, name: str) -> Schema:
@@ -75,12 +78,15 @@ def {OWN_FIXTURE}() -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     yield builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()'''
 
-_FRAMES = '''def at(text: str) -> datetime:
+_AT = '''def at(text: str) -> datetime:
     """An instant, or a reading of the clock when it has no offset."""
-    return datetime.fromisoformat(text)
+    return datetime.fromisoformat(text)'''
 
+ALIKE = '''def alike(usual: Row, *rows: Row) -> list[Row]:
+    """Rows that hold what is usual, but for what each says itself."""
+    return [{**usual, **row} for row in rows]'''
 
-def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
+_FRAMES = '''def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
     """Columns that a row leaves out are null."""
     names = [column.split()[0] for column in schema.split(", ")]
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
@@ -94,43 +100,35 @@ def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
 def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
     fixture = conventions.fixture or OWN_FIXTURE
     bound = signature(view, conventions, "build")
-    columns = _compared(view, case)
     names = ", ".join(filter(None, (_argument(view, case, each, fixture) for each in bound)))
-    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
+    schema, columns = _schema(view, case, conventions), _compared(view, case)
     lines = [
-        f"def test_{case.name}({fixture}: SparkSession) -> None:",
-        textwrap.indent(_docstring(case.why, conventions), "    "),
+        _docstring(case.why, conventions),
         _given(view, case, fixture),
-        f"    expected = {_expected(view, case)}",
-        f"    actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
-        f"    assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
+        f"expected = {rows_text(columns, case.expect)}",
+        f"actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
+        f"assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
     ]
-    return "\n".join(lines)
+    head = f"def test_{case.name}({fixture}: SparkSession) -> None:"
+    return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
 
 
 def _given(view: View, case: TestCase, fixture: str) -> str:
-    given = [
-        f"        {name}=[\n{_rows(table_schema(view, name), rows)}        ]," for name, rows in case.given.items()
-    ]
-    return "\n".join([f"    given = tables(\n        {fixture},", *given, "    )"])
-
-
-def _expected(view: View, case: TestCase) -> str:
-    return f"[\n{_rows(_compared(view, case), case.expect)}    ]" if case.expect else "[]"
+    given = [f"{name}={rows_text(table_schema(view, name), rows)}," for name, rows in case.given.items()]
+    return "\n".join(["given = tables(", f"{fixture},", *given, ")"])
 
 
 def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
     """The lines of a test that say what is given (`given`, `as_of`) and what must come out, as data frames."""
     fixture = conventions.fixture or OWN_FIXTURE
-    columns = _compared(view, case)
-    schema = "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
+    expected = rows_text(_compared(view, case), case.expect)
     cutoffs = [each for each in signature(view, conventions, "build") if each.meaning == "as_of"]
     lines = [
         _given(view, case, fixture),
-        f"    expected = frame({fixture}, {schema}, {_expected(view, case)})",
-        *(f"    as_of = {_argument(view, case, each, fixture)}" for each in cutoffs),
+        f"expected = frame({fixture}, {_schema(view, case, conventions)}, {expected})",
+        *(f"as_of = {_argument(view, case, each, fixture)}" for each in cutoffs),
     ]
-    return textwrap.dedent("\n".join(lines))
+    return "\n".join(lines)
 
 
 def arguments(view: View, conventions: Conventions) -> str:
@@ -151,15 +149,17 @@ def _docstring(why: str, conventions: Conventions) -> str:
     return "\n".join([f'"""{first}', *rest, '"""'])
 
 
+def _schema(view: View, case: TestCase, conventions: Conventions) -> str:
+    """What the expected rows are made with, as code."""
+    columns = _compared(view, case)
+    return "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
+
+
 def _compared(view: View, case: TestCase) -> Schema:
     """Columns of the output that the case names."""
     if not case.expect:
         return view.output
     return {name: kind for name, kind in view.output.items() if any(name in row for row in case.expect)}
-
-
-def _rows(schema: Schema, rows: tuple[dict[str, object], ...]) -> str:
-    return "".join(f"            {row_text(schema, row)},\n" for row in rows)
 
 
 def _argument(view: View, case: TestCase, bound: Bound, fixture: str) -> str:

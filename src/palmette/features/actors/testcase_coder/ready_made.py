@@ -19,7 +19,7 @@ HELPERS = "HELPERS"
 """In capitals, as no case is called."""
 _ROWS = ("given", "expected", "as_of")
 """What the rows of a case are assigned to."""
-_HELPERS = ("Row", "TABLES", "OUTPUT", "at", "frame", "tables", OWN_FIXTURE)
+_HELPERS = ("Row", "TABLES", "OUTPUT", "at", "alike", "frame", "tables", OWN_FIXTURE)
 """What the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
@@ -27,7 +27,7 @@ _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILI
 def ready_made(view: View, cases: TestCases, conventions: Conventions) -> dict[str, str]:
     """The text for each mark: the helpers with their imports, and by name of a case its rows."""
     rows = {case.name: rows_of(view, case, conventions) for case in cases.cases}
-    return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions)])}
+    return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions, rows.values())])}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
