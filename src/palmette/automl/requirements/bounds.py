@@ -16,7 +16,7 @@ _GOAL = re.compile(
     r"guarantee|require|expect|get|would be|constraint|ideally|pass)\w*\b",
     re.I,
 )
-_CLAUSE = re.compile(r"[,;:]|\band\b")
+_CLAUSE = re.compile(r"[,;:]|\b(?:and|but)\b")
 NEAR = 300
 """Characters around a number in which is looked for what it bounds."""
 

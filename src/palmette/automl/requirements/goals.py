@@ -97,12 +97,10 @@ def decide(said: Said, chosen: Chosen, spoken: Sequence[Spoken], columns: Column
 def _clustering(said: Said, chosen: Chosen, spoken: Sequence[Spoken]) -> Goal:
     """The target of a clustering: only labels that the request wants the groups compared with."""
     sure = next((one for one in spoken if one.sure == 0), None)
-    known = (
-        chosen
-        if chosen.how in ("said", "absent") and chosen.spoken is not None and chosen.spoken.sure == 0
-        else Chosen()
-    )
-    return Goal("clustering", known.column, known, said, sure)
+    hows = ("said", "absent", "usual")
+    known = chosen if chosen.how in hows and chosen.spoken is not None and chosen.spoken.sure == 0 else Chosen()
+    noted = (Assumption(field=TARGET, value=known.column, why=_WHY["usual"]),) if known.how == "usual" else ()
+    return Goal("clustering", known.column, known, said, sure, assumptions=noted)
 
 
 def _with_task(goal: Goal, columns: Columns, answers: Mapping[str, str]) -> Goal:

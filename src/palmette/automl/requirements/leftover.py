@@ -75,6 +75,7 @@ def unread(
     found = [*(one for one in missed if not _touched(one, wishes)), *_places(text, numbers)]
     found += (one for one in _clauses(text) if _is_passed_over(text, one, wishes, goals))
     read = [*goals, *taken, *_places(text, _named(made)), *_measured(text)]
+    read += [Span(start, end) for start, end, name in named_in(text.plain, columns) if name in made.dataset.features]
     telling = _telling(text, columns, made.dataset.target_column)
     clauses = tuple(_clauses(text))
     passed = (one for one in telling if not _touched(one, read))

@@ -17,7 +17,9 @@ Compared = Comparison | Literal["worse", "better"]
 """A comparison; `better` and `worse` are turned into one by the direction of the metric."""
 
 _LONGER = r"(?:more|longer|higher|larger|bigger|greater|slower|heavier)"
-_LESS = r"(?:less|lower|fewer|smaller|shorter)"
+_LESS = r"(?:less(?: [a-z]+)?|lower|fewer|smaller|shorter|weaker|younger|cheaper|colder|cooler|thinner)"
+_RATHER = r"(?:more (?!or\b)[a-z]+|(?!other|rather|better|later|sooner|worse)[a-z]{3,}er)\s+than"
+"""Any other comparative, such as `stronger than`."""
 _NOT = r"(?:\b(?:no|not|nothing|never|without|cannot|avoid)\b|\b[a-z]+n't\b)"
 _EQUAL = r"(?:\s+(?:or|and)\s+equal(?:s)?(?:\s+to)?)"
 _BEFORE: tuple[tuple[Compared, str], ...] = (
@@ -40,26 +42,32 @@ _BEFORE: tuple[tuple[Compared, str], ...] = (
     (">", rf"(?:{_LONGER}\s+than|north of|above|over|exceed(?:s|ing)?|surpass(?:es|ing)?|beyond|>)"),
     ("worse", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+worse\s+than"),
     ("better", r"(?:better\s+than|beat(?:s|ing)?|outperform(?:s|ing)?|improve(?:s|d)? (?:up)?on)"),
+    ("<=", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+{_RATHER}"),
+    (">", _RATHER),
 )
 _AFTER: tuple[tuple[Compared, str], ...] = (
     (
         ">=",
         r"\+(?!\w)|(?:or|and) (?:more|higher|above|over|greater|larger|up|upwards)|"
-        r"at (?:the )?(?:least|minimum)|minimum|min\b",
+        r"at (?:the )?(?:least|minimum)|minimum|min\b|(?:[\w$]+ )?is (?:the|our|my) (?:floor|minimum|least)\b",
     ),
     (
         "<=",
         r"(?:or|and) (?:less|lower|below|under|fewer|smaller|faster|quicker)|"
-        r"at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b|(?:[\w$]+ )?is (?:the|our|my) (?:limit|maximum|most)\b",
+        r"at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b|"
+        r"(?:[\w$]+ )?(?:on average )?is (?:the|our|my) (?:limit|maximum|most|ceiling)\b",
     ),
     ("worse", r"or better"),
 )
 _REFUSED = re.compile(
-    r"[^.;]{0,40}\b(?:is|are|would be)\s+(?:not\s+(?:acceptable|ok|okay|tolerable|"
-    r"allowed|"
-    r"good enough)|unacceptable|useless|worthless|too\s+(?:much|high|long|slow|big|large|many)|a no-go)",
+    r"[^.;]{0,40}\b(?:is|are|would be)(?:(?:\s+not|n't)\s+(?:acceptable|ok|okay|tolerable|allowed|good enough)|"
+    r"\s+(?:unacceptable|useless|worthless|too\s+(?:much|high|long|slow|big|large|many)|a no-go))",
     re.I,
 )
+_AGE = re.compile(r"\b(?:older|younger)\s+than\s*$", re.I)
+_BEFORE_YEAR: dict[Compared, Compared] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+"""Of an age that is told by a year: what is older than 1950 has a smaller number."""
+_YEARS = range(1700, 2101)
 _OPPOSITE: dict[Compared, Compared] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 _NUMBER = re.compile(r"(?<![\w.])(?P<minus>-)?(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?|\.\d+)(?![\d]|\.\d)", re.IGNORECASE)
 
@@ -166,8 +174,12 @@ def _compared(text: Text, amount: Amount, earlier: list[Amount]) -> Amount:
             best = max(best, one, key=lambda b: b[:2]) if best else one
     if best is None:
         return amount
-    refused = _REFUSED.match(text.plain, amount.end) is not None
-    return _with(amount, _OPPOSITE.get(best[2], best[2]) if refused else best[2], best[3])
+    sign = best[2]
+    if _REFUSED.match(text.plain, amount.end) is not None:
+        sign = _OPPOSITE.get(sign, sign)
+    if amount.value in _YEARS and _AGE.search(text.plain, start, amount.start):
+        sign = _BEFORE_YEAR.get(sign, sign)
+    return _with(amount, sign, best[3])
 
 
 def _with(amount: Amount, sign: Compared, span: Span, upper: bool = False) -> Amount:

@@ -61,7 +61,7 @@ _EXPLAIN = re.compile(
 _DECIDES = re.compile(
     r"(?:^|[.!,:]\s+)(?:so |and |then )?(?:should|shall|will|would|can|is|does|do|may) (?:we|they|he|she|it|the|this|"
     r"that|an?|our|my|each)"
-    r"\b(?! (?:use|write|learn|choose|take|prefer)\b)[^.!?]*\?",
+    r"\b(?! (?:use|write|learn|choose|take|prefer)\b)(?:[^.!?]*\?|[^.,;!?]*\bor not\b)",
     re.I,
 )
 """A question for a yes or no about a row, as `Should we give them the loan?`."""

@@ -15,7 +15,7 @@ from palmette.automl.requirements.vocabulary import Mention
 _CUES: tuple[tuple[Quantity, str], ...] = (
     (
         "training time",
-        r"train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
+        r"(?:re-?)?train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
         r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|"
         r"clustering|tun(?:e|ing)|search(?:ing)?|build(?:ing)? time|optimi[sz]ation|"
         r"time budget|budget|you have|i have|we have|finish(?:ed)?|stop(?:s|ped)?|gpu time|compute time|done|ready",

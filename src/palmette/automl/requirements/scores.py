@@ -15,8 +15,9 @@ from palmette.automl.requirements.text import Text
 from palmette.automl.requirements.vocabulary import ERROR, UNMEASURED, Mention, vocabulary
 
 _FACT = re.compile(
-    r"\b(?:current(?:ly)?|existing|today|so far|now|previous(?:ly)?|old|last year|already|"
-    r"at the moment|baseline|incumbent|human|literature|paper|published)\b",
+    r"\b(?:current(?:ly)?|existing|today|so far|now|previous(?:ly)?|old|last year|(?<!would )already|"
+    r"at the moment|baseline|incumbent|human|literature|paper|published|"
+    r"(?:others|we|they) (?:get|have|reach))\b",
     re.I,
 )
 _BEAT = re.compile(
@@ -31,6 +32,8 @@ _UNSURE = re.compile(
     r"of (?:the )?(?:rows|data|cases|samples|customers|values))\b",
     re.I,
 )
+_BARE = 5
+"""Words of a sentence that is nothing but a bound, as in `Optimise the recall. At least 0.8.`"""
 _AND = re.compile(r"\W*(?:and|as well as|or|/|&|\+)\W*(?:(?:an?|the|both|also)\W+)*", re.I)
 _COMMA = re.compile(r"\s*,\s*(?:(?:an?|the)\s+)?", re.I)
 
@@ -51,8 +54,10 @@ def score(
     if metric == ERROR:
         return _of_error(text, amount, task)
     if metric is None:
-        small = amount.unit == "percent" or 0 < amount.value <= 1
-        about = _ABOUT_SCORE.search(text.plain, sentence.start, sentence.end)
+        bare = len(text.plain[sentence.start : sentence.end].split()) <= _BARE
+        bounded = default is None or vocabulary().metrics[default].bounded
+        small = amount.unit == "percent" or 0 < amount.value <= 1 or (bare and not bounded)
+        about = bare or _ABOUT_SCORE.search(text.plain, sentence.start, sentence.end)
         if default is None or not small or not about or not (amount.comparison or goal(text, amount)):
             return None
         metric, weak = default, True

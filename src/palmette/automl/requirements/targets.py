@@ -26,6 +26,8 @@ from palmette.automl.requirements.tasks import fitting
 from palmette.automl.requirements.text import Span, Text
 
 _AMOUNT = r"(?:many|much|big|high|long|expensive|heavy|old|large|strong|far|tall|loud|warm|fast)\b"
+_SAME = 0.6
+"""How well words must fit the column that is named in brackets behind them, where nothing else calls it the target."""
 MOST_CLASSES = 50
 """Of a column that nobody named, above which it is rather a name than a target."""
 
@@ -78,7 +80,8 @@ _SAYS: tuple[tuple[int, str], ...] = (
         0,
         rf"\b(?:against|compared?(?: (?:them|it|(?:the )?(?:groups|clusters|segments|results?)))? (?:with|to))\s+"
         rf"(?:the\s+)?(?:(?:column|labels?(?: in| of)?)\s+)?(?:{_QUOTED}|"
-        rf"(?P<word>\w+)(?=\s*[.,;]|\s+(?:labels?|by|must|should|has|needs|using|with|via|in|on|$)))",
+        r"(?P<labels>target|labels?|class(?:es)?|truth)(?=\s*(?:[.,;]|$))|"
+        r"(?P<word>\w+)(?=\s*(?:[.,;]|$)|\s+(?:labels?|by|must|should|has|needs|using|with|via|in|on)\b))",
     ),
     (0, rf"\b(?:target|label|column|variable)\s+(?:{_COLUMN}\s+)?{_QUOTED}"),
     (0, rf"{_QUOTED}\s+(?:target|label|column|variable|field)\b"),
@@ -123,7 +126,8 @@ _SAYS: tuple[tuple[int, str], ...] = (
     ),
     (
         2,
-        r"^\W*(?:will|would|does|did|is|are|should)\s+(?P<np>(?:[\w'-]+\s+){0,6}[\w'-]+)\s*\??$",
+        r"^\W*(?:will|would|does|did|is|are|was|were|has|have|should)\s+(?P<np>(?:[\w'-]+\s+){0,6}?[\w'-]+)"
+        r"(?=\s*(?:[?,;.]|$)|\s+or not\b|\s+(?:based|judged|given|from|using)\b)",
     ),
     (
         2,
@@ -153,8 +157,9 @@ _SAYS: tuple[tuple[int, str], ...] = (
         r"which|"
         r"should|must|and|using|is|has|to)\b)[\w$%-]+\s*){1,4})",
     ),
-    (3, r"\bby\s+(?P<word>[\w-]+)"),
-    (4, r"^\W*(?P<np>(?:[\w'-]+\s*){1,4})\W*$"),
+    (3, rf"^\W*(?:the\s+)?{_NP}(?=(?:by|per|for each|for every)\b|\()"),
+    (3, r"(?<!judged )(?<!told )\bby\s+(?P<word>[\w-]+)"),
+    (4, r"^\W*(?P<np>(?:[\w'-]+\s*){1,4})(?:[.;:]|\W*$)"),
 )
 _GENERIC = re.compile(
     r"^(?:the|an?|our|my|this|that|each|every|whole|given|its|their)?\s*(?:it|"
@@ -207,12 +212,13 @@ def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
     found: dict[tuple[int, int], Spoken] = {}
     for sure, pattern in _SAYS:
         for match in re.finditer(pattern, plain, re.I):
-            group = next((name for name in ("quoted", "word", "np") if match.groupdict().get(name)), None)
+            group = next((name for name in ("quoted", "labels", "word", "np") if match.groupdict().get(name)), None)
             if group is None:
                 continue
             words = match[group].strip(" ,.;:'\"")
             start = match.start(group) + len(match[group]) - len(match[group].lstrip(" ,.;:'\""))
-            if words and not (_GENERIC.match(words) and group != "quoted") and (start, start + len(words)) not in found:
+            generic = group not in ("quoted", "labels") and _GENERIC.match(words)
+            if words and not generic and (start, start + len(words)) not in found:
                 answer = _answer(plain[match.start() : start], words)
                 found[start, start + len(words)] = Spoken(
                     words, start, start + len(words), sure, group == "quoted", answer
@@ -281,12 +287,18 @@ def _best(spoken: Sequence[Spoken], columns: Columns) -> Chosen | None:
 
 
 def _in_brackets(text: Text, spoken: Sequence[Spoken], columns: Columns) -> str | None:
-    """The column that is named in brackets right after words for the target."""
-    for match in re.finditer(r"\(([\w .-]{1,40}?)(?:\s*[<>=]+\s*[\d.]+)?\)", text.plain):
-        near = any(0 <= match.start() - one.end <= 2 for one in spoken)
-        if near and (name := exact(match[1], columns)) is not None:
+    """The column that is named in brackets right after words for the target, or after such as it fits."""
+    for match in re.finditer(r"(?P<words>(?:[\w'-]+ ){0,3})\(([\w .-]{1,40}?)(?:\s*[<>=]+\s*[\d.]+)?\)", text.plain):
+        near = any(0 <= match.start(2) - 1 - one.end <= 2 for one in spoken)
+        if (name := exact(match[2], columns)) is not None and (near or _fits(match["words"], name, columns)):
             return name
     return None
+
+
+def _fits(words: str, name: str, columns: Columns) -> bool:
+    """Whether words mean a column rather than any other."""
+    best = rank(words, columns)
+    return bool(best) and best[0].column == name and best[0].score > _SAME
 
 
 def _is_name(one: Spoken) -> bool:
@@ -348,10 +360,11 @@ def _is_few(hint: ColumnHint) -> bool:
 
 
 def _answer(before: str, words: str) -> Answer:
-    if re.search(r"\b(?:who|whether|if|will|would|does|likely|probability|risk)\b", before, re.I):
+    asked = r"^\W*(?:is|are|was|were|did|has|have)\s+$|\b(?:who|whether|if|will|would|does|likely|probability|risk)\b"
+    if re.search(asked, before, re.I):
         return "yes or no"
-    asked = re.search(r"\bhow\s+$", before, re.I) and re.match(_AMOUNT, words, re.I)
-    many = asked or re.search(r"\bworth$", words, re.I)
+    how = re.search(r"\bhow\s+$", before, re.I) and re.match(_AMOUNT, words, re.I)
+    many = how or re.search(r"\bworth$", words, re.I)
     return "amount" if many else ""
 
 

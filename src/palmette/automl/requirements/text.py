@@ -42,12 +42,15 @@ _TENS = {
     word: 10 * number
     for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
 }
-_PARTS = {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1}
-_PARTS |= {"hundredth": 0.01, "thousandth": 0.001}
+_PARTS = {
+    "half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "fifth": 1 / 5, "sixth": 1 / 6, "eighth": 1 / 8, "tenth": 1 / 10,
+    "twentieth": 1 / 20, "fiftieth": 1 / 50, "hundredth": 1 / 100, "thousandth": 1 / 1000,
+}  # fmt: skip
 _POWERS = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "mio": 1e6, "billion": 1e9}
 _ROWS = r"(?:rows|data|records|samples|dates|days|weeks|months|years|time|period|table|file|dataset)"
 """What is divided."""
 _UNIT = r"(?:hour|minute|second|day|week|month|millisecond|percent|m?s|h|min|year)s?\b"
+_ROW = r"(?:row|sample|instance|record|request|query|call|prediction|customer|message|image)"
 _SMALL = rf"(?:{'|'.join([*_NUMBERS, *_TENS])})"
 
 
@@ -73,6 +76,19 @@ def _part(match: re.Match[str]) -> str:
     return f"{_number(round(whole + _PARTS[match['part'].casefold()], 6))} {match['unit']}"
 
 
+def _and_part(match: re.Match[str]) -> str:
+    return f"{_number(float(match['n'] or 1) + _PARTS[match['part'].casefold()])} {match['unit']}"
+
+
+def _comma(match: re.Match[str]) -> str:
+    return f"{match[1]}.{match[2]}"
+
+
+def _parts(match: re.Match[str]) -> str:
+    value = float(match[1]) * _PARTS[match["part"].casefold()]
+    return _number(round(value, 6)) if value < 1 else match[0]
+
+
 def _fraction(match: re.Match[str]) -> str:
     part, whole = float(match[1]), float(match[2])
     return _number(round(part / whole, 6)) if part < whole else match[0]
@@ -88,6 +104,10 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r" {2,}", " "),
     (r"\n[ \n]*\n", "\n"),
     (r"([^\w\s])\1{3,}", lambda match: match[1] * 3),
+    (rf"(?<![\d.,])(\d+),(\d\d?)(?=\s?(?:%|(?:percent|{_UNIT})))", _comma),
+    (r"(?:(?<=[<>=])|(?<=[<>=] )|(?<=below )|(?<=under )|(?<=above )|(?<=over )|(?<=least )|(?<=most )|(?<=than ))"
+     r"(\d+),(\d\d?)(?!,?\d)", _comma),
+    (r"(?<![\d.,])(0),(\d+)(?!,?\d)", _comma),
     (r"(?<=\d),(?=\d{3}(?:\D|$))", ""),
     (r"\d{25,}", "#"),
     (r"\n(?=[ ]*[a-z(])", " "),
@@ -102,14 +122,17 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(\d+(?:\.\d+)?)\s*(hundred|thousand|million|mio|billion)\b", _power),
     (r"(?<![\w.])(\d+(?:\.\d+)?)[kK]\b(?!-)", lambda match: _number(1000 * float(match[1]))),
     (r"(?<=[$€£])(\d+(?:\.\d+)?)[mM]\b", lambda match: _number(1e6 * float(match[1]))),
-    (rf"\b(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b(?P<whole>(?!))?", "0"),
+    (rf"\b(?:an?|(?P<n>\d+))\s+(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b", _and_part),
+    (rf"(?<!last )(?<!past )(?<!next )\b(\d)\s+(?P<part>{'|'.join(_PARTS)})s\b(?:\s+of\s+an?(?=\s+{_UNIT}))?", _parts),
+    (rf"\s?/\s?(?={_ROW}s?\b)", " per "),
     (r"\b(who|what|how|where|it|that)'s\b", lambda match: f"{match[1]} is"),
     (
         rf"\b(?P<part>{'|'.join(_PARTS)})(?=\s+of\s+(?:the\s+|all\s+|my\s+|our\s+)?{_ROWS}\b)",
         lambda match: f"{_number(round(100 * _PARTS[match['part'].casefold()], 2))} percent",
     ),
     (
-        rf"\b(?:(?P<whole>\d+)\s+and\s+)?(?:an?\s+)?(?P<part>{'|'.join(_PARTS)})(?:\s+of)?(?:\s+an?)?\s+(?P<unit>{_UNIT})",
+        rf"\b(?:(?P<whole>\d+)\s+and\s+)?(?:an?\s+)?(?P<part>{'|'.join(_PARTS)})"
+        rf"(?:\s+of\s+an?|(?<=half|rter)(?:\s+of)?(?:\s+an?)?)\s+(?P<unit>{_UNIT})",
         _part,
     ),
     (r"\ban?\s+(?=(?:hour|minute|millisecond|ms)\b)", "1 "),
@@ -160,7 +183,6 @@ class Text:
         self._to = [place + 1 for place in self._from]
         self._characters()
         self.untranslated = self._in_english()
-        self._halves()
         for pattern, by in _STEPS:
             self._replace(pattern, by)
         self._replace(r"[A-Za-z]{5,}", lambda match: mended(match[0]))
@@ -219,15 +241,6 @@ class Text:
         for place in reversed(range(len(self._plain))):
             if (by := _CHARACTERS.get(self._plain[place])) is not None:
                 self._set(place, place + 1, by)
-
-    def _halves(self) -> None:
-        """`an hour and a half` as a number."""
-        self._replace(
-            r"\b(?:an?|one|(?P<n>\d+))\s+(?P<unit>hour|minute|"
-            r"second)s?\s+and\s+a\s+(?P<part>half|"
-            r"quarter)\b",
-            lambda m: f"{_number(float(m['n'] or 1) + _PARTS[m['part'].casefold()])} {m['unit']}s",
-        )
 
     def _replace(self, pattern: str, by: str | Callable[[re.Match[str]], str]) -> None:
         plain = "".join(self._plain)

@@ -10,7 +10,7 @@ from palmette.automl.requirements.columns import Columns, exact, likeness, named
 from palmette.automl.requirements.model import Excluded, Task
 from palmette.automl.requirements.text import Span, Text
 
-_BARRED = re.compile(
+_RULES_OUT = (
     r"\b(?:(?:never|cannot|not|\w+n't) (?:(?:be )?allowed to |(?:want |wish |like )(?:to )?|to )?"
     r"(?:us(?:e|ing)|consider|include|(?:look|peek|glance) at|rely on|touch|take|see|know|feed)\b|"
     r"(?:avoid(?:s|ing)?|(?:refrain(?:s|ing)?|abstain(?:s|ing)?) from|steer(?:ing)? clear of|stop|against) "
@@ -21,18 +21,19 @@ _BARRED = re.compile(
     r"w/o|forbid(?:s|den)?(?: to use| using| the use of)?|prohibit(?:s|ed)?(?: using| the use of)?|"
     r"ban(?:s|ned)? (?:the use of|using)|(?:not|n't) discriminate (?:by|on)(?: the basis of)?|"
     r"ignor(?:e|ing)|exclud(?:e|ing)|drop(?:ping)?|leav(?:e|ing) out|remov(?:e|ing)|"
-    r"except(?: for)?|omit(?:ting)?|skip(?:ping)?|disregard|neither|apart from|"
-    r"other than|blind to|irrespective of|regardless of|stay away from|keep out|"
-    r"forget(?:ting)?(?: everything| all| anything)?(?: about)?|but not|not by|(?:everything|all|"
-    r"anything)(?: \w+)? (?:but|except)|"
-    r"use not)(?!\w)",
-    re.I,
+    r"omit(?:ting)?|skip(?:ping)?|disregard|neither|blind to|irrespective of|regardless of|stay away from|keep out|"
+    r"forget(?:ting)?(?: everything| all| anything)?(?: about)?|but not|not by|use not)(?!\w)"
 )
 """What comes before the columns that it rules out."""
+_BUT = r"(?:except(?: for)?|apart from|aside from|besides|other than)"
+_BARRED = re.compile(rf"{_RULES_OUT}|\b(?:{_BUT}|(?:everything|all|anything)(?: \w+)? (?:but|except))(?!\w)", re.I)
+"""As `_RULES_OUT`, or what comes before exceptions from all that may be used."""
 _NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without)|n't)\s+$", re.I)
 """Before words that rule out: do not forget."""
 _OUT = re.compile(
-    r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away)\b",
+    r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away)\b|"
+    r"(?:\bnot|n't) (?:want|like|wish)(?: to (?:see|have|find))?\s+(?P<names>[^.;:?!]{2,80}?)\s+"
+    r"(?:in (?:there|it|the model)|to (?:be (?:used|in|part)|matter|count|enter|play)|(?:used|considered|involved))\b",
     re.I,
 )
 _TELLS = re.compile(
@@ -41,7 +42,12 @@ _TELLS = re.compile(
     r"(?:must|may|should|shall|can|ought to) ?(?:not|n't|never) (?:be (?:used|considered|included|part|looked at|taken|"
     r"known|fed)|go in|get in|come in|appear|flow in|enter|influence|play|matter|count|affect)|"
     r"(?:is|are) (?:not|un) ?(?:to be used|available)|"
-    r"plays? no r[oô]le|"
+    r"plays? no r[oô]le|(?:is|are)(?:n't| not) to (?:be used|play|matter|count|enter|influence)|"
+    r"(?:(?:is|are|was|were|gets?) )?(?:\w+ )?(?:only |much |far )?(?:too late|later on|after the fact|afterwards)\b|"
+    r"(?:(?:is|are|will)(?:n't| not| never) (?:yet )?(?:be )?|un)(?:available|known|measured|recorded|there)(?: yet)? "
+    r"(?:when|at|until|before|in (?:use|production|advance|time)|beforehand)\b|"
+    r"(?:is|are) (?:just|only|merely|nothing but) (?:an? )?(?:running |row |serial |line )?(?:numbers?|ids?|keys?|"
+    r"index|counters?|identifiers?)\b|means? nothing|"
     r"(?:has|have|need|needs|ought|must|should|shall|is|are) (?:to )?(?:stay|be left|be kept|remain|be) (?:out|aside|"
     r"away)\b|"
     r"(?:is|are) (?:not allowed|forbidden|prohibited|banned|illegal|taboo|off limits|a leak|cheating|meaningless|"
@@ -88,9 +94,15 @@ _LIST = (
 )
 _FROM = (
     r"(?:use|using|based on|in terms of|from|on|given|with|by|along|consider(?:ing)?|look(?:ing)? at|"
-    r"columns?|features?|variables?|the)\s+"
+    r"judged by|columns?|features?|variables?|the)\s+"
 )
+_ALL = r"(?:everything|anything|all|any|every|no|nothing|none)"
+_ALL_BUT = (
+    rf"(?:{_RULES_OUT}\s+{_ALL}|\b(?:no|nothing|none))(?: (?:of|the|other|else|{_NOUN[3:-1]}))*,?\s+(?:{_BUT}|but)\s+"
+)
+"""What rules out everything, up to the columns that alone may be used."""
 _ALONE = (
+    rf"{_ALL_BUT}(?:{_FROM})*{_LIST}",
     r"\b(?:only|just|solely|exclusively|nothing but|nothing other than|restricted to|limited to)\s+"
     r"(?!(?:for|if|when|where|those|the (?:rows|ones)|rows|among)\b)"
     rf"(?:{_FROM})*{_LIST}",
@@ -127,8 +139,11 @@ def excluded(text: Text, columns: Columns) -> Barred:
 
 def _before(text: Text) -> Iterator[Span]:
     """The items of lists after words that rule out."""
+    alone = [Span(*match.span()) for match in re.finditer(_ALL_BUT, text.plain, re.I)]
     for match in _BARRED.finditer(text.plain):
-        if _NEGATED.search(text.plain, 0, match.start()):
+        if _NEGATED.search(text.plain, 0, match.start()) or any(
+            one.start < match.end() and match.start() < one.end for one in alone
+        ):
             continue
         rest = text.plain[match.end() : text.sentence(match.start()).end]
         stop = re.search(
@@ -144,10 +159,11 @@ def _before(text: Text) -> Iterator[Span]:
 
 def _around(text: Text) -> Iterator[Span]:
     for match in _OUT.finditer(text.plain):
-        if not re.fullmatch(r"it|them|those|that|both", match["list"], re.I) and not _NEGATED.search(
+        group = "list" if match["list"] else "names"
+        if not re.fullmatch(r"it|them|those|that|both", match[group], re.I) and not _NEGATED.search(
             text.plain, 0, match.start()
         ):
-            yield from _spans(match["list"], match.start("list"))
+            yield from _spans(match[group], match.start(group))
 
 
 def _after(text: Text, columns: Columns) -> Iterator[Span]:
@@ -166,8 +182,9 @@ def _after(text: Text, columns: Columns) -> Iterator[Span]:
 def _none_of(text: Text, columns: Columns) -> Iterator[Span]:
     """What follows a mere no, as long as it ends in the word for a column: `no car names`, but not `no age limit`."""
     for match in re.finditer(r"\bno\s+(?P<list>[^.,;:!?]{2,60})", text.plain, re.I):
-        for item in _spans(match["list"], match.start("list")):
-            said = text.plain[item.start : item.end].split()
+        exceptions = re.search(rf"\b{_BUT}\s", match["list"], re.I)
+        for item in () if exceptions else _spans(match["list"], match.start("list")):
+            said = _turned(text.plain[item.start : item.end]).split()
             name = _column(" ".join(said), columns, _SURE)
             if name is None or len(said) > _LONGEST or likeness(said[-1], split_name(name)[-1]) < 0.9:
                 break
@@ -177,9 +194,11 @@ def _none_of(text: Text, columns: Columns) -> Iterator[Span]:
 def _of_them(text: Text, columns: Columns) -> Iterator[Span]:
     """The columns that a sentence is about which ends in leaving them out."""
     for sentence in text.sentences:
-        match = _OF_THEM.match(text.plain[sentence.start : sentence.end])
-        items = _spans(match["list"], sentence.start + match.start("list")) if match else []
-        yield from (one for one in items if _names(text.plain[one.start : one.end], columns))
+        for part in re.finditer(r"[^;:]+", text.plain[sentence.start : sentence.end]):
+            match = _OF_THEM.match(part[0])
+            start = sentence.start + part.start()
+            items = _spans(match["list"], start + match.start("list")) if match else []
+            yield from (one for one in items if _names(text.plain[one.start : one.end], columns))
 
 
 def _called(said: str) -> list[str]:
@@ -192,6 +211,7 @@ def _called(said: str) -> list[str]:
 
 def _names(said: str, columns: Columns) -> list[str]:
     """The columns that an item of a list names or means."""
+    said = _turned(said)
     if (family := _FAMILY.fullmatch(said.strip(" ,.'\""))) is not None:
         words = (family["words"] or family["after"]).split()
         near = [name for name in columns if all(any(likeness(w, p) > 0.9 for p in split_name(name)) for w in words)]
@@ -233,7 +253,7 @@ def features(text: Text, columns: Columns) -> tuple[str, ...]:
 def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
     """Where the items of a list stand, which begins at `start`."""
     begin = 0
-    for separator in re.finditer(r",?\s*\b(?:and|or|nor|as well as)\b|,|$", listed):
+    for separator in re.finditer(r",?\s*\b(?:and|or|nor|as well as)\b|,|/(?=[A-Za-z])|$", listed):
         if listed[begin : separator.start()].strip(" ,."):
             yield start + begin, start + separator.start()
         begin = separator.end()
@@ -258,7 +278,7 @@ def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> U
     forms = [(pattern, _LIKELY) for pattern in _ALONE] + [(_RESTS, 1.0)] + [(_BY, _LIKELY)] * (task == "clustering")
     for pattern, least in forms if columns else ():
         for match in re.finditer(pattern, text.plain, re.I):
-            places = _spans(match["list"], match.start("list"))
+            places = _listed(text, match, columns)
             items = [text.plain[one.start : one.end] for one in places]
             known = [_column(item, columns, least) for item in items]
             if least == 1 and 2 * sum(map(bool, known)) > len(items):
@@ -273,6 +293,19 @@ def only(text: Text, columns: Columns, task: Task | None, target: str = "") -> U
     return Used(missed=tuple(missed))
 
 
+def _listed(text: Text, match: re.Match[str], columns: Columns) -> list[Span]:
+    """The items of a list of columns: without the words before a bracket, and apart where only blanks divide them."""
+    found: list[Span] = []
+    for place in _spans(match["list"], match.start("list")):
+        start = text.plain.rfind("(", place.start, place.end) + 1 or place.start
+        words = list(re.finditer(r"\S+", text.plain[start : place.end]))
+        if len(words) > 1 and all(exact(word[0], columns) for word in words):
+            found += [Span(start + word.start(), start + word.end()) for word in words]
+        else:
+            found.append(Span(start, place.end))
+    return found
+
+
 def _meant(clause: str, columns: Columns) -> list[str]:
     """The columns that the items of a list mean without naming them in full."""
     found: list[str] = []
@@ -285,13 +318,20 @@ def _meant(clause: str, columns: Columns) -> list[str]:
     return found
 
 
+def _turned(item: str) -> str:
+    """`ids of the users` as `users id`."""
+    told = r"(id|identifier|key|name|number)s? of (?:(?:the|our|all|any) )?([\w-]+)"
+    match = re.fullmatch(told, item.strip(), re.I)
+    return f"{match[2]} {match[1]}" if match else item
+
+
 def _column(item: str, columns: Columns, least: float) -> str | None:
     """The one column that an item of a list means."""
     digits = set(re.findall(r"\d+", item))
     if len(item.split()) > _LONGEST + 2 or (digits and not any(digits <= set(re.findall(r"\d+", n)) for n in columns)):
         return None
     around = rf"^(?:(?:the|their|its|an?|any|all|my|our|column|columns)\s+)+|\s+{_NOUN}$"
-    item = re.sub(around, "", item.strip(" ,.'\""), flags=re.I)
+    item = re.sub(around, "", item.strip(" ,.'\"()"), flags=re.I)
     if (name := exact(item, columns)) is not None or least >= 1:
         return name
     best = rank(item, columns)[:2]
