@@ -95,10 +95,11 @@ READ: dict[str, Read] = {
     "repeated header lines": Read(GOOD + GOOD, "n size colour", 60, "repeated-header"),
     "trailing delimiters": Read(GOOD.replace("\n", ",,\n"), "n size colour", 30, "trailing-delimiter"),
     "row names as R writes them": Read(
-        lines("a,b", *times('"r#",1,x#')), "column_1 a b", 12, "nameless-column"
+        lines("a,b", *times('"r#",1,x#')), "column_1 a b", 12, "row-names nameless-column"
     ),
     "row names below a comment": Read(
-        lines("# made by R 4", "a,b", *times('"r#",1,x#')), "column_1 a b", 12, "comment-lines nameless-column"
+        lines("# made by R 4", "a,b", *times('"r#",1,x#')), "column_1 a b", 12,
+        "comment-lines row-names nameless-column",
     ),
     "short rows": Read(GOOD + "31\n32,1.5\n", "n size colour", 32, "short-rows"),
     "long rows": Read(GOOD + "31,1.5,red,more,more\n", "n size colour", 31, "long-rows"),
@@ -295,6 +296,17 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "DuckDB cut off": (written("d.duckdb", bytes(8) + b"DUCK" + bytes(100)), "damaged-file"),
     "JSON cut off": (written("d.json", '[{"a": 1}, {"a": 2'), "damaged-file"),
     "JSON without a table": (written("d.json", '["a", "b"]'), "not-a-table"),
+    "thousands without quotes": (
+        written("d.csv", "id,price,side\n" + "".join(f"{n},{n % 9 + 1},{n * 37 % 999:03d},x\n" for n in range(40))),
+        "too-many-fields",
+    ),
+    "thousands without quotes in some rows": (
+        written("d.csv", "id,price\n" + "".join(f"{n},{'1,0' * (n % 3 == 0)}{n + 10}\n" for n in range(40))),
+        "too-many-fields",
+    ),
+    "a field more than the header, and no name of the row": (
+        written("d.csv", lines("a,b", *times("x,#,y"))), "too-many-fields"
+    ),
     "rows of all lengths": (
         written("d.csv", "a,b,c\n" + "".join(",".join("x" * (1 + (n * 7) % 9)) + "\n" for n in range(60))),
         "not-a-table",

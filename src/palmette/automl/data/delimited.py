@@ -199,8 +199,11 @@ def _tell_header(header: bool, names: list[str], again: int, tell: Teller) -> No
 def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[list[str], list[list[str | None]]]:
     """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table."""
     width = _width(rows) if rows else len(names)
+    if any(len(row) == len(names) + 1 and row[-1].strip() for row in rows):
+        _require_undivided(opened, names, rows)
     if width == len(names) + 1 and not all(not row[-1].strip() for row in rows if len(row) == width):
-        names = ["", *names]  # as R writes row names
+        names = ["", *names]
+        tell("row-names", 1, f"rows of {tell.subject} have a field more than its header; the first is the row's name")
     width = max(len(names), width) if width <= len(names) + 1 else len(names)
     full = {width, len(names)}
     ragged = sum(1 for row in rows if len(row) not in full)
@@ -220,6 +223,32 @@ def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[li
         return names, rows  # type: ignore[return-value]  # text is text or None, and nobody changes it
     even: list[list[str | None]] = [[*row[:width], *[None] * (width - len(row))] for row in rows]
     return names, even
+
+
+def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
+    """No value is divided, such as 1,200 without quotes, nor is a field without a name anything but that of its row.
+
+    Raises:
+        InputError: one is, or most rows have a field more and do not begin with names of their own, all different.
+    """
+    more = [row for row in rows if len(row) == len(names) + 1]
+    at = next((at for at in range(len(names)) if _is_divided(more, at)), None)
+    named = all(len(row) > len(names) for row in rows) and len({row[0] for row in more}) == len(more)
+    if at is None and (named or 2 * len(more) <= len(rows)):
+        return
+    said = f"The header has {len(names)} fields, and {len(more)} of {len(rows)} rows have {len(names) + 1}"
+    if at is not None:
+        cells = " and ".join(map(repr, more[0][at : at + 2]))
+        said += f"; fields {at + 1} and {at + 2} look like one number, as in {cells}"
+    remedy = "Put values that hold the delimiter into quotes, or give every column a name in the header."
+    raise opened.refusal("too-many-fields", f"{said}.", remedy)
+
+
+def _is_divided(rows: list[Row], at: int) -> bool:
+    """Whether two fields side by side are one number: the second always has three digits, once with a 0 in front."""
+    pairs = [row[at : at + 2] for row in rows]
+    whole = all(re.fullmatch(r"-?[1-9]\d{0,2}", start) and re.fullmatch(r"\d{3}", end) for start, end in pairs)
+    return whole and any(end.startswith("0") for _, end in pairs)
 
 
 def _without_trailing(names: list[str], columns: list[Texts], tell: Teller) -> tuple[list[str], list[Texts]]:
