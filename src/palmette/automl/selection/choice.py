@@ -6,8 +6,9 @@ best, whatever raises the score of the mean most is added, with replacement; how
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from palmette.automl.measure.metrics import Floats
@@ -64,15 +65,29 @@ class _Ranked(NamedTuple):
     worth: float
 
 
-def select(candidates: Sequence[Candidate], judge: Scorer, allowed: Collection[str] = ()) -> Selection:
-    """The best single candidate or ensemble.
+Fits = Callable[[Collection[str]], bool]
+"""Whether candidates of these names may be delivered together."""
 
-    `allowed` are the algorithms that may be delivered; where it is empty, or none of them finished, all are.
+
+def select(
+    candidates: Sequence[Candidate], judge: Scorer, sizes: Mapping[str, float] | None = None, room: float = math.inf
+) -> Selection:
+    """The best single candidate or ensemble of those that take no more room; where none does even alone, of all.
+
+    Args:
+        sizes: Of the fitted models, by name, in the unit of `room`.
     """
-    eligible = [one for one in candidates if one.trial.algorithm in allowed] or list(candidates)
+    taken = sizes or {}
+
+    def fits(names: Collection[str]) -> bool:
+        return sum(taken.get(name, 0.0) for name in names) <= room
+
+    eligible = [one for one in candidates if fits({one.name})]
+    if not eligible:
+        eligible, room = list(candidates), math.inf
     ranked = sorted((_Ranked(one, judge.worth(one.outputs)) for one in eligible), key=lambda one: -one.worth)
     best = ranked[0]
-    picked, worth = _greedy(ranked[: MOST_CANDIDATES if judge.blends else 1], judge)
+    picked, worth = _greedy(ranked[: MOST_CANDIDATES if judge.blends else 1], judge, fits)
     if worth - best.worth <= LEAST_GAIN * abs(best.worth):
         picked = Counter({0: 1})
     parts = [(ranked[place].candidate, count / picked.total()) for place, count in sorted(picked.items())]
@@ -98,15 +113,20 @@ def _selection(parts: Sequence[tuple[Candidate, float]], best: Candidate, judge:
     )
 
 
-def _greedy(ranked: Sequence[_Ranked], judge: Scorer) -> tuple[Counter[int], float]:
+def _greedy(ranked: Sequence[_Ranked], judge: Scorer, fits: Fits) -> tuple[Counter[int], float]:
     """How often each place was picked in the best ensemble on the way, and its worth."""
     picked, total = Counter({0: 1}), ranked[0].candidate.outputs
     found, worth, since = picked.copy(), ranked[0].worth, 0
     for count in range(2, ROUNDS + 1):
         if since >= PATIENCE:
             break
-        worths = [judge.worth((total + one.candidate.outputs) / count) for one in ranked]
-        place = max(range(len(ranked)), key=worths.__getitem__)
+        names = {ranked[place].candidate.name for place in picked}
+        worths = {
+            place: judge.worth((total + one.candidate.outputs) / count)
+            for place, one in enumerate(ranked)
+            if fits({*names, one.candidate.name})
+        }
+        place = max(worths, key=worths.__getitem__)
         picked[place] += 1
         total = total + ranked[place].candidate.outputs
         since += 1

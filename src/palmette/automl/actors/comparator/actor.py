@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import candidates_of
+from palmette.automl.requirements import Requirements
 from palmette.automl.selection import Candidate, Scorer, Selection, alone, select
 from palmette.automl.store import Store
 from palmette.documents import Model
@@ -27,11 +29,16 @@ USUAL = ("traditional", "baseline")
 """Tracks of whose algorithms those that the blueprint leaves out are not delivered; a coder's own are."""
 
 
+BESIDE = 10_000
+"""Bytes of a model's folder beside its fitted models, at most."""
+
+
 class ComparatorInput(Model):
     dataset: Dataset
     profile: Profile
     blueprint: Blueprint
     choice: Choice | None = None
+    requirements: Requirements | None = None
     assembly: Assembly
 
 
@@ -115,7 +122,8 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
     candidates = [one.candidate for one in known]
     wanted = [one.candidate for one in known if one.track not in USUAL or one.candidate.trial.algorithm not in unwanted]
     allowed = [one for one in wanted if one.name != "dummy"] or candidates
-    chosen = select(allowed, judge)
+    room = _room(input.requirements)
+    chosen = select(allowed, judge, _sizes(known) if room < math.inf else None, room)
     if len(chosen.members) > 1 and input.choice and not input.choice.proposal.data.plan.ensemble:
         (best,) = [one for one in candidates if one.name == chosen.best_single]
         chosen = alone(best, judge)
@@ -123,6 +131,22 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
     better, reason = _beats(judge, chosen, outputs, _baseline(known, judge))
     board = _leaderboard(known, judge, chosen, outputs)
     return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason, measured=judge.measured)
+
+
+def _room(requirements: Requirements | None) -> float:
+    """Bytes that the fitted models may take."""
+    wanted = requirements.problem.constraints if requirements else ()
+    limits = [one.value for one in wanted if one.quantity == "model size" and one.comparison in ("<", "<=")]
+    return min(limits, default=math.inf) - BESIDE
+
+
+def _sizes(known: Sequence[_Known]) -> dict[str, float]:
+    """Bytes of what is fitted, by name; what is not there fits nowhere."""
+    folders = {one.candidate.name: one.folder / "fold_models" / one.candidate.name for one in known}
+    return {
+        name: sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) or math.inf
+        for name, folder in folders.items()
+    }
 
 
 def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:
