@@ -60,7 +60,7 @@ def _arrow(sample: Sample) -> pa.Table:
     )
     match sample.table.format:
         case "csv":
-            options = csv.ConvertOptions(column_types=schema, strings_can_be_null=True)
+            options = csv.ConvertOptions(column_types=schema, null_values=[""], strings_can_be_null=True)
             table = pa.concat_tables(csv.read_csv(file, convert_options=options) for file in files)
         case "json":
             parse = json.ParseOptions(explicit_schema=schema)

@@ -40,3 +40,11 @@ def test_division_uses_the_repositorys_function() -> None:
 )
 def test_value_over_no_rows(sql: str, value: str | None) -> None:
     assert empty_value(sql) == value
+
+
+def test_an_empty_array_has_the_type_of_its_elements() -> None:
+    """Without, `flatten` of no rows is an array of nothing, which Spark refuses."""
+    assert (
+        empty_value("size(flatten(collect_set(a)))", {"a": SparkType.parse("array<string>")})
+        == "SIZE(FLATTEN(CAST(ARRAY() AS ARRAY<ARRAY<STRING>>)))"
+    )

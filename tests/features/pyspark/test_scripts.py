@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,9 +16,10 @@ from palmette.features.artefacts import Parameter
 from palmette.features.checks.static.check import violations
 from palmette.features.frame import Frame
 from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
-from palmette.features.harness.connect import ConnectHarness
+from palmette.features.harness.connect import ConnectHarness, Probe
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import differences
+from palmette.features.samples import Sample, read_sample
 from palmette.features.source import parse
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
@@ -81,6 +83,22 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
         wanted = expected_of_unit_test(resolved, test)
         got = Frame.of({name: result.frame.schema[name] for name in wanted.schema}, result.frame.rows)
         assert differences(wanted, got, resolved) == ()
+
+
+def test_scripts_and_checks_read_the_same_from_csv(
+    user_offers: Callable[..., View], harness: ConnectHarness, tmp_path: Path
+) -> None:
+    """Quotes are doubled, as databases and spreadsheets write them; nothing but an empty field is null."""
+    lines = ['1,"said ""ow"", twice"', "2,NA", "3,", '4,""', "5,n/a", "6,back\\slash", '7,"a \\ b"', "8,null"]
+    (tmp_path / "users.csv").write_text("\n".join(["user_id,country", *lines]) + "\n", encoding="utf-8")
+    found = re.search(r'"users": (spark\.read.*?\)),?\n    }', script(user_offers()), re.DOTALL)
+    assert found is not None
+    code = f"USERS_PATH = {str(tmp_path / 'users.csv')!r}\nresult = {found[1]}"
+    (result,) = harness.probes(tmp_path, (), [Probe("users", code)])
+    assert result.frame is not None, result.trace
+    sample = read_sample(Sample(user_offers().tables["users"], tmp_path / "users.csv"))
+    assert sorted(result.frame.rows, key=str) == sorted(sample.rows, key=str)
+    assert [row["country"] for row in sample.rows[:5]] == ['said "ow", twice', "NA", None, None, "n/a"]
 
 
 def test_columns_that_only_the_prose_and_the_ban_name_are_not_read(user_offers: Callable[..., View]) -> None:

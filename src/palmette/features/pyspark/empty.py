@@ -6,8 +6,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
+from palmette.features.spec.expressions import type_of
 from palmette.features.spec.fsc import Expression
-from palmette.features.spec.view import ViewFeature
+from palmette.features.spec.view import Schema, ViewFeature
 
 _NULL_IN_NULL_OUT = (
     exp.Add,
@@ -36,11 +37,14 @@ _EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 _EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
 
 
-def empty_value(sql: str) -> str | None:
-    """The value over no rows as a Spark SQL expression without columns; None when it is surely null."""
+def empty_value(sql: str, schema: Schema | None = None) -> str | None:
+    """The value over no rows as a Spark SQL expression without columns; None when it is surely null.
+
+    Empty arrays have the type that `schema`, of the rows, gives them.
+    """
     tree = exp.Paren(this=sqlglot.parse_one(sql, dialect="spark"))
     for node in reversed(list(tree.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Anonymous))):
-        value = _of_aggregate(node)
+        value = _of_aggregate(node, schema or {})
         if value is not None and node.parent is not None:
             node.replace(value)
     for column in list(tree.find_all(exp.Column)):
@@ -71,11 +75,12 @@ def needs_presence(feature: ViewFeature) -> bool:
     )
 
 
-def _of_aggregate(node: exp.Expr) -> exp.Expr | None:
+def _of_aggregate(node: exp.Expr, schema: Schema) -> exp.Expr | None:
     if isinstance(node, _ZERO):
         return exp.Literal.number(0)
     if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
-        return exp.Array()
+        kind = type_of(node.sql(dialect="spark"), schema)
+        return exp.cast(exp.Array(), str(kind), dialect="spark") if kind is not None else exp.Array()
     if isinstance(node, exp.Filter | exp.WithinGroup):
         inner: exp.Expr = node.this.copy()
         return inner

@@ -91,7 +91,7 @@ def computed_code(view: View, feature: ViewFeature) -> Code:
     """The joined column; for an SQL aggregate with a value over no rows, that value where nothing was joined."""
     found = Code(f"F.col({quoted(feature.name)})", column=feature.name)
     if isinstance(feature.computation, Expression):
-        empty = empty_value(feature.computation.sql)
+        empty = empty_value(feature.computation.sql, view.source(feature.computation.source).schema)
         if empty is not None and not never_null(feature.computation.sql):
             marker = quoted(presence_column(feature))
             return Code(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty).text})")

@@ -1,9 +1,10 @@
-"""What an expression says that is legal and cannot have been meant: a comparison with null, a value there is not."""
+"""What an expression says that is legal and cannot have been meant, such as a comparison with null."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -38,6 +39,8 @@ def oversights(tree: exp.Expression, closed: Closed) -> Iterator[Fault]:
         if isinstance(node, _COMPARISONS):
             yield from _with_null(node)
         yield from _foreign_values(node, closed)
+        if isinstance(node, exp.And | exp.Or):
+            yield from _idle(node)
         yield from _patterns(node)
         if isinstance(node, exp.Star) and id(node) not in counted:
             yield Fault("bad-expression", "`*` is no value.", "Name a column; only count(*) takes all rows.", "*")
@@ -61,6 +64,37 @@ def _with_null(node: exp.Expression) -> Iterator[Fault]:
         wanted = "is not null" if isinstance(node, exp.NEQ) else "is null"
         text = node.sql("spark")
         yield Fault("null-comparison", f"{text!r} is never true: null equals nothing.", f"Write `{wanted}`.", text)
+
+
+def _idle(node: exp.And | exp.Or) -> Iterator[Fault]:
+    """Two sides that say which value a column has or has not, of which one decides nothing: another one is meant."""
+    sides = [_one_value(side.unnest()) for side in (node.this, node.expression)]
+    if not sides[0] or not sides[1] or sides[0].column != sides[1].column or sides[0].value == sides[1].value:
+        return
+    text = node.sql("spark")
+    column, values = sides[0].column, ", ".join(side.value for side in sides if side)
+    if isinstance(node, exp.And) and sides[0].is_it and sides[1].is_it:
+        yield Fault("idle-condition", f"{text!r} is never true.", f"Write `{column} IN ({values})`.", text)
+    elif isinstance(node, exp.Or) and not (sides[0].is_it and sides[1].is_it):
+        said = "always true" if sides[0].is_it == sides[1].is_it else "the same without its equality"
+        yield Fault("idle-condition", f"{text!r} is {said}.", f"Write `{column} NOT IN ({values})`.", text)
+
+
+class _OneValue(NamedTuple):
+    """`column = value`, or that it is not."""
+
+    column: str
+    value: str
+    is_it: bool
+
+
+def _one_value(node: exp.Expression) -> _OneValue | None:
+    if not isinstance(node, exp.EQ | exp.NEQ):
+        return None
+    column, value = (node.this, node.expression) if isinstance(node.this, exp.Column) else (node.expression, node.this)
+    if not isinstance(column, exp.Column) or not isinstance(value, exp.Literal):
+        return None
+    return _OneValue(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
 
 
 def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Fault]:

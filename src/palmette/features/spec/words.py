@@ -11,7 +11,8 @@ import re
 
 from palmette.features.spec.fsc import Feature
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_heads import HEADS, N, Reading, Rest, arithmetic, number
+from palmette.features.spec.words_arithmetic import arithmetic
+from palmette.features.spec.words_heads import HEADS, N, Reading, Rest, number
 from palmette.features.spec.words_names import AskError, Question, WordsContext
 
 __all__ = ["Question", "Reading", "WordsContext", "read_words"]
@@ -29,17 +30,58 @@ _WINDOWS = (
     ),
     re.compile(rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b", re.I),
 )
+_LINK = (
+    "(?:of|by|for|per|from|to|in|on|at|over|within|during|made|with|without|where|whose|that|which|having|when|weighted"
+    "|ever|divided|minus|plus)"
+)
+"""What may follow an entity without an article; before anything else (`of shop 7`) it begins a condition."""
 _ALL_TIME = re.compile(
     r"\b(?:(?:over|in|of|for|across)\s+(?:all|the whole|the entire)\s+(?:time|history)"
     r"|over all|all[- ]time|ever|so far|to date)\b",
     re.I,
 )
-_CONDITION = re.compile(r"\s(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)$", re.I)
+_CONDITION = re.compile(
+    r"\s(?:(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)"
+    r"|without\s+(?:an?\s+|any\s+)?(?P<lacking>.+))$",
+    re.I,
+)
+_BEYOND = (
+    (
+        re.compile(
+            rf"\b(?:in|over|within|during|for)\s+the\s+(?:next|following|coming)\b"
+            rf"|\b(?:next|following)\s+{N}\s+{_UNIT}s?\b",
+            re.I,
+        ),
+        "lies after the cut-off, which no feature sees",
+        "A label is made beforehand and carried as a column of the spine (`keep`); what was known by then, such as "
+        "earlier labels, is a feature",
+    ),
+    (
+        re.compile(rf"\b(?:this|current|calendar)\s+{_UNIT}\b|\b{_UNIT}[- ]to[- ]date\b|\b(?:today|yesterday)\b", re.I),
+        "is a period of the calendar; windows go back from the cut-off",
+        "Make it a column of a source, e.g. `compute: {is_this_month: \"date_trunc('month', at) = date_trunc('month', "
+        "as_of)\"}`, and ask for rows with it",
+    ),
+    (
+        re.compile(
+            rf"\bbetween\s+{N}\s+and\s+{N}\s+{_UNIT}s?\s+ago\b"
+            rf"|\b{_UNIT}s?\s+(?:ago|before\s+the)\b|\bbefore\s+the\s+last\b",
+            re.I,
+        ),
+        "does not end at the cut-off, as windows do",
+        "A count or sum of it is the difference of two features, with the longer and the shorter window; for anything "
+        "else make the row's age a column of a source, e.g. `compute: {age_days: \"datediff(as_of, at)\"}`",
+    ),
+)
+"""Times that are no window: a pattern each, what is wrong with it, and what to do."""
 
 
 def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
     """The computation that a feature's words state, or what must be asked first."""
     words = (feature.words or "").strip().rstrip(".")
+    beyond = next((_beyond(words, *entry) for entry in _BEYOND if entry[0].search(words)), None)
+    if beyond is not None:
+        return beyond
     try:
         text, window = _window(words)
         reading = arithmetic(Rest(feature, " ".join(text.split()), context)) if window is None else None
@@ -62,6 +104,13 @@ def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
         "(docs/reference/words.md), "
         "or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
+
+
+def _beyond(words: str, pattern: re.Pattern[str], wrong: str, remedy: str) -> Question:
+    """What is said of words about a time that is no window."""
+    found = pattern.search(words)
+    assert found is not None
+    return Question("unknown-words", f"In {words!r}, {found[0]!r} {wrong}.", f"{remedy} (docs/reference/words.md).")
 
 
 def _window(words: str) -> tuple[str, Window | None]:
@@ -94,8 +143,9 @@ def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | Non
         patterns = (
             rf"\b(?:(?:of|by|for|per|from|to)\s+)?(?:the|each|every|this|an?)\s+(?:{name})['’]s(?=\s)",
             rf"\b(?:{name})['’]s(?=\s)",
-            rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:(?:the|each|every|this|an?|same)\s+)*"
+            rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:(?:the|each|every|this|an?|same)\s+)+"
             rf"(?:{name}|{keys})(?=\s)",
+            rf"\s(?:of|by|for|per|from|to|made by)\s+(?:{name}|{keys})(?=\s+(?:$|{_LINK}\b))",
             rf"\s(?:in|on|at)\s+(?:the|each|every|this|an?|same)\s+(?:{name}|{keys})(?=\s)",
         )
         for index, pattern in enumerate(patterns):
@@ -116,4 +166,7 @@ def _kept_preposition(match: re.Match[str]) -> str:
 
 def _stated(text: str) -> tuple[str, str | None]:
     found = _CONDITION.search(text)
-    return (text[: found.start()], " ".join(found["condition"].split())) if found else (text, None)
+    if found is None:
+        return text, None
+    lacking = found["lacking"]
+    return text[: found.start()], " ".join((f"no {lacking}" if lacking else found["condition"]).split())

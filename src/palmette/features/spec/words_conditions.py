@@ -21,6 +21,11 @@ _COMPARISONS = (
     (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
     (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
 )
+_OR_EQUAL = tuple(
+    (re.compile(rf"\b(?:{than} than or equal to|equal to or {than} than)\b", re.I), plain)
+    for than, plain in (("(?:greater|higher|larger|more)", "at least"), ("(?:less|lower|smaller)", "at most"))
+)
+"""Comparisons with an `or` of their own."""
 _MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
 _PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
@@ -32,10 +37,13 @@ _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
 def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     """The condition that a phrase states, as Spark SQL over the source's columns."""
-    for word in ("or", "and"):
-        parts = _split(phrase, word)
-        if len(parts) > 1:
-            return f" {word.upper()} ".join(f"({condition(part, source, context)})" for part in parts)
+    for pattern, plain in _OR_EQUAL:
+        phrase = pattern.sub(plain, phrase)
+    joined = {word: parts for word in ("or", "and") if len(parts := _split(phrase, word)) > 1}
+    if len(joined) > 1:
+        raise AskError(phrase, "grouping of `and` and `or`, of the two that there are,")
+    for word, parts in joined.items():
+        return f" {word.upper()} ".join(f"({_simple(part.strip(), source, context)})" for part in parts)
     return _simple(phrase.strip(), source, context)
 
 
@@ -61,7 +69,7 @@ def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
             return f"{name} {'IS NOT NULL' if found.groupdict().get('no') else form}"
     found = _BETWEEN.match(phrase)
     if found:
-        column = context.column(_noun(found["column"]), source).name
+        column = _ordered(found["column"], source, context)
         low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
         return f"{quoted(column)} BETWEEN {low} AND {high}"
     found = _ONE_OF.match(phrase)
@@ -80,7 +88,8 @@ def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> s
     for pattern, operator in _COMPARISONS:
         found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
         if found:
-            column = context.column(_noun(found["column"]), source).name
+            of = _ordered if operator[0] in "<>" else _called
+            column = of(found["column"], source, context)
             return f"{quoted(column)} {operator} {_value(found['value'], column, source, context)}"
     return None
 
@@ -126,8 +135,26 @@ def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | No
     return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
 
 
+def _called(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The column that a phrase names."""
+    return context.column(_noun(phrase), source).name
+
+
+def _ordered(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The column that a phrase names, of values that one can be more than another; of text, `9` is more than `10`."""
+    column = context.column(_noun(phrase), source)
+    if column.type.name in ("string", "boolean", "binary"):
+        raise AskError(_noun(phrase), f"number or time of {source.view.name} ({column.name} is {column.type})")
+    return column.name
+
+
 def _noun(phrase: str) -> str:
     return re.sub(r"^(?:the|its|their|an?|have|has|had)\s+", "", phrase.strip(), flags=re.I)
+
+
+def _states(text: str) -> bool:
+    """Whether a text without quotes may be a condition of its own, and no value."""
+    return any(re.search(rf"\s{pattern}\s", f" {text} ", re.I) for pattern, _ in _COMPARISONS)
 
 
 def _is_literal(text: str) -> bool:
@@ -163,6 +190,6 @@ def _value(text: str, column: str, source: ResolvedSource, context: WordsContext
         raise AskError(text, f"time to compare {column} with", (), ("2025-03-31",))
     if kind.name != "string" and not kind.is_temporal:
         raise AskError(text, f"value of {column}", (), ())
-    if plain == text and len(text.split()) > 3:
+    if plain == text and (len(text.split()) > 3 or _states(text)):
         raise AskError(text, f"value of {column}; put it in quotes", (), ())
     return sql_literal(plain)

@@ -68,6 +68,10 @@ _FUNCTIONS: dict[str, AggregateFunction] = {
     "favorite": "mode",
     "usual": "mode",
 }
+_MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])
+"""Functions of quantities."""
+_IDENTIFIERS = frozenset(["id", "key", "code"])
+"""How columns end that tell things apart and measure nothing."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
 _BIRTHS = frozenset(
@@ -83,6 +87,9 @@ _BIRTHS = frozenset(
         "start",
         "since",
         "birth",
+        "birthday",
+        "born",
+        "dob",
         "first",
     ]
 )
@@ -156,10 +163,44 @@ def _of_column(rest: Rest, found: re.Match[str]) -> Reading | None:
     function = _FUNCTIONS[" ".join(found["function"].lower().split())]
     if tokens(found["column"])[:1] == ("number",):
         raise AskError(f"{found['function']} {found['column']}", "computation; an average of counts needs two features")
-    column, where = _column(rest, found["column"], found["rows"])
+    column, where = _measured(rest, found) if function in _MEASURES else _valued(rest, found)
     more = {"p": 0.5} if function == "percentile" else {}
     function = _OF_VECTORS.get(function, function) if column.type.is_vector else function
     return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
+
+
+def _percentile(rest: Rest, found: re.Match[str]) -> Reading:
+    """`90th percentile of amount of orders`."""
+    column, where = _measured(rest, found)
+    return rest.aggregate("percentile", column.source, where, of=quoted(column.name), p=int(found["p"]) / 100)
+
+
+def _valued(rest: Rest, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
+    """The column that is named, of its rows; `value of amount` is amount, unless the rows have a value."""
+    column, rows = found["column"], found["rows"]
+    if tokens(column) == ("value",) and rows and rest.context.source_or_none(rows) is None:
+        inner = re.fullmatch(rf"(?P<column>.+?){_IN}", rows, re.I)
+        if inner is not None and (inner["rows"] or not _has_value(rest, rows)):
+            column, rows = inner["column"], inner["rows"]
+    return _column(rest, column, rows)
+
+
+def _has_value(rest: Rest, rows: str) -> bool:
+    """Whether a phrase names a kind of rows (`online orders`) that have a value."""
+    try:
+        source, _ = rows_of(rest.context, rows)
+    except AskError:
+        return False
+    return any(tokens(name) == ("value",) for name in source.columns.types)
+
+
+def _measured(rest: Rest, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
+    """As `_valued`, of a quantity: rows (`average orders`) have none, although their key is called like them."""
+    column, where = _valued(rest, found)
+    named = tokens(column.name)[-1]
+    if named in _IDENTIFIERS and named not in tokens(found["column"]):
+        raise AskError(found["column"], f"quantity ({column.name} is none)", (), list(column.source.columns.types))
+    return column, where
 
 
 def _weighted(rest: Rest, found: re.Match[str]) -> Reading | None:
@@ -183,24 +224,31 @@ def _since(rest: Rest, found: re.Match[str]) -> Reading:
         for _, column in rest.context.looked_up()
         if column.type.parsed.is_temporal
     ]
-    hits = matches(found["what"], named)
+    subject = re.match(r"(\w+) (?=\w)", found["what"])
+    what = found["what"][subject.end() :] if subject and rest.context.entity(subject[1]) else found["what"]
+    hits = matches(what, named)
     if len(hits) == 1:
         return _age_of(rest, hits[0])
-    raise AskError(found["what"], "date", hits or (f"the last {found['what']}",), [one.name for one in named])
+    is_event = not hits and rest.context.source_or_none(what) is not None
+    raise AskError(found["what"], "date", hits or ((f"last {what}",) if is_event else ()), [one.name for one in named])
 
 
 def _age(rest: Rest, found: re.Match[str]) -> Reading:
-    """`age of the account in days`: from the one date of the entity that says when it began."""
+    """`age of the account in days`: from the one date of the entity, which says when it began."""
     what = tokens(found["what"] or "")
     dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
+    fixed = [
+        column
+        for table, column in dates
+        if table.kind == "dimension" and (rest.by is None or set(table.keys) <= set(rest.by))
+    ]
     own = [
         column.name
-        for table, column in dates
-        if table.kind == "dimension"
-        and (set(tokens(column.name)) | set(tokens(column.description))) & (_BIRTHS | set(what))
+        for column in fixed
+        if (set(tokens(column.name)) | set(tokens(column.description))) & (_BIRTHS | set(what))
     ]
-    if len(set(own)) != 1:
-        candidates = [f"days since {name}" for name in dict.fromkeys(own)]
+    if len(fixed) != 1 or len(own) != 1:
+        candidates = [f"days since {name}" for name in dict.fromkeys([*own, *(column.name for column in fixed)])]
         raise AskError(rest.text, "date", candidates, [column.name for _, column in dates])
     return _age_of(rest, own[0])
 
@@ -293,31 +341,11 @@ def _looked_up(rest: Rest, found: re.Match[str]) -> Reading | None:
     return Reading({"lookup": Lookup(table=table.name, column=column.name)})
 
 
-def arithmetic(rest: Rest) -> Reading | None:
-    """Two features and an operation between them."""
-    forms = (
-        (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
-        (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),
-        (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
-        (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
-        (r"(?P<a>.+?) (?:minus|less) (?P<b>.+)", "-"),
-        (r"(?P<a>.+?)(?<!number of)(?<!how many) (?:times|multiplied by) (?P<b>.+)", "*"),
-        (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
-        (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
-    )
-    for pattern, operator in forms:
-        found = re.fullmatch(pattern, rest.text, re.I)
-        if found:
-            left, right = (rest.context.feature(found[side], rest.feature.name) for side in "ab")
-            return Reading({"derive": f"{left} {operator} {right}"})
-    return None
-
-
 def number(text: str) -> int:
     return int(text) if text.isdigit() else NUMBERS[text.lower()]
 
 
-_SUBJECT = r"(?:the |an? )?(?P<entity>(?!the\b|an?\b)\w+) (?:has |have |had )?"
+_SUBJECT = r"(?:the |an? )?(?P<entity>(?!the\b|an?\b)\w+) (?:has |have |had |was |were )?"
 _DISTINCT = "(?:distinct|unique|different)"
 _LAST = "(?:last|latest|most recent|newest)"
 _BESIDE = r"\s+(?:of|in|from|among|across|on|per)\b"
@@ -363,7 +391,8 @@ HEADS: tuple[tuple[re.Pattern[str], Callable[[Rest, re.Match[str]], Reading | No
         (rf"(?:the )?(?:top (?P<k>{N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
         (rf"(?:the )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
         (rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)", _weighted),
-        (rf"(?:the )?(?P<function>{_FUNCTION})(?: value)?(?: of)? (?:the )?(?P<column>.+?){_IN}", _of_column),
-        (r"(?:the )?(?P<what>.+)", _looked_up),
+        (rf"(?:the )?(?P<p>[1-9]\d?)(?:st|nd|rd|th) percentile(?: of)? (?:the )?(?P<column>.+?){_IN}", _percentile),
+        (rf"(?:the )?(?P<function>{_FUNCTION})(?: of)? (?:the )?(?P<column>.+?){_IN}", _of_column),
+        (r"(?:the )?(?:current )?(?P<what>.+)", _looked_up),
     )
 )

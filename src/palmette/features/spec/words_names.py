@@ -30,7 +30,7 @@ _ABBREVIATIONS = {
     "acct": "account",
     "ids": "id",
 }
-_AFFIXES = frozenset(["id", "name", "at", "time", "date", "type", "code", "ts", "key", "value"])
+_AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", "ts", "key", "value"])
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class AskError(Exception):
         """The question to ask about these words."""
         advice = "or write the computation as `aggregate`, `lookup` or `derive`."
         if self.candidates:
-            readings = tuple(_replaced(words, self.phrase, candidate) for candidate in self.candidates)
+            replaced = ((candidate, _replaced(words, self.phrase, candidate)) for candidate in self.candidates)
+            readings = tuple(candidate if reading == words else reading for candidate, reading in replaced)
             return Question(
                 "ambiguous-words",
                 f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?",

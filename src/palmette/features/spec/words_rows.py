@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from palmette.features.spec.categories import quoted
 from palmette.features.spec.literals import sql_literal
 from palmette.features.spec.sources import ResolvedSource
+from palmette.features.spec.words_conditions import condition
 from palmette.features.spec.words_names import AskError, WordsContext, singular, tokens
 
 _IRREGULAR = {"bought": "purchase", "sold": "sale", "paid": "payment", "flew": "flight", "flown": "flight"}
@@ -21,6 +22,8 @@ def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | N
     if source is not None:
         return source, None
     options = list(_kinds(context, phrase))
+    if not options and (narrowed := _narrowed(context, phrase)) is not None:
+        return narrowed
     if not options:
         found = [
             (one, f"{quoted(column)} = {sql_literal(value)}", f"{column} is {value}")
@@ -48,6 +51,18 @@ def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource,
                 yield source, f"{quoted(column)} = {sql_literal(value)}", f"{column} is {value}"
             for column in context.flags(adjective, source):
                 yield source, quoted(column), f"{column} is true"
+
+
+def _narrowed(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str] | None:
+    """`clicks of kind view`, `visits in surgery`: a source, and a condition that needs no verb."""
+    for found in re.finditer(r"\s(?:of|in|from)\s", phrase):
+        source = context.source_or_none(phrase[: found.start()])
+        try:
+            return (source, condition(phrase[found.end() :], source, context)) if source is not None else None
+        except AskError as ask:
+            if ask.candidates:
+                raise
+    return None
 
 
 def happened(context: WordsContext, verb: str) -> ResolvedSource:
