@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +18,9 @@ from typing import Any
 import pytest
 
 from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command
+from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
+from palmette.sandbox.supervisor.tree import threads
 
 MARK = "palmette-test-marker"
 
@@ -143,7 +148,7 @@ def test_death_by_signal_is_told(tmp_path: Path) -> None:
 
 def test_files_are_counted_only_when_they_may_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lost, counted = [0], []
-    disk = Disk([str(tmp_path)], 1)
+    disk = Disk([str(tmp_path)], 1, 1)
     monkeypatch.setattr(disk, "_lost", lambda: lost[0])
     monkeypatch.setattr(disk, "_changed", lambda _: counted.append(lost[0]) or tmp_path.glob("*"))
     monkeypatch.setattr("palmette.sandbox.supervisor.disk._size", lambda path: path.stat().st_size)
@@ -153,6 +158,51 @@ def test_files_are_counted_only_when_they_may_be_too_many(tmp_path: Path, monkey
         (tmp_path / "file").write_bytes(bytes(written << 10))
         assert disk.is_exceeded([]) == (written == 1030)
     assert counted == [2000 << 10, 2200 << 10]
+
+
+@pytest.mark.parametrize(
+    ("held", "lost", "sockets", "is_exceeded"),
+    [
+        ("VmRSS: 900 kB", 0, 0, False),
+        ("VmRSS: 900 kB\nVmPTE: 200 kB", 0, 0, True),
+        ("VmRSS: 900 kB\nVmSwap: 200 kB", 0, 0, True),
+        ("VmRSS: 1200 kB", 0, 0, False),
+        ("VmRSS: 1200 kB\nunshared", 0, 0, True),
+        ("VmRSS: 900 kB", 1000, 3, False),
+        ("VmRSS: 900 kB", 1100, 2, False),
+        ("VmRSS: 900 kB", 1100, 3, True),
+    ],
+)
+def test_memory_is_what_processes_and_the_kernel_hold_for_them(
+    held: str, lost: int, sockets: int, is_exceeded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1 MB; pages that are shared count once, sockets (of 60 kB) only where the machine has lost as much."""
+    files = {"meminfo": "MemAvailable: 9000 kB", "7/status": held, "7/smaps_rollup": "Pss: 800 kB"}
+    files |= {"7/smaps_rollup": "Pss: 800 kB\nSwapPss: 300 kB"} if "VmSwap" in held else {}
+    files |= {"7/smaps_rollup": "Pss: 900 kB"} if "VmPTE" in held else {}
+    files |= {"7/smaps_rollup": ""} if "unshared" in held else {}
+    files |= {f"sys/net/core/{name}": "30720\n" for name in ("wmem_max", "rmem_max")}
+    monkeypatch.setattr(memory, "read", lambda place: files.get(place, "").encode())
+    monkeypatch.setattr(memory, "_sockets", lambda _: sockets)
+    found = memory.Memory(1)
+    files["meminfo"] = f"MemAvailable: {9000 - lost} kB"
+    assert found.is_exceeded([7]) == is_exceeded
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_is_on_its_way_and_what_is_only_mapped_is_told(tmp_path: Path) -> None:
+    disk, mine = Disk([str(tmp_path)], 1, 1), [os.getpid()]
+    assert threads(mine) == threading.active_count() and disk._hidden(mine) == 0
+    ours, theirs = socket.socketpair()
+    with ours, theirs, (tmp_path / "file").open("w+b") as file:
+        file.write(b"x")
+        file.flush()
+        (tmp_path / "file").unlink()
+        with mmap.mmap(file.fileno(), 1):
+            assert disk._hidden(mine) == 1 << 20
+        socket.send_fds(ours, [b"x"], [file.fileno()])
+        assert disk._hidden(mine) > 1 << 40 and memory._sockets(mine) >= 2
+    assert disk._hidden(mine) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pydantic import JsonValue, TypeAdapter
 
 from palmette.automl.artefacts import TrackRun
 from palmette.automl.material import Material
@@ -16,6 +19,7 @@ from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.selection import Candidate, Member
 from palmette.engine import TextFile
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox.reading import read_json, read_made
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 TRIALS = "trials.json"
 FILE_MB = 4096
 """Largest file that a project may write."""
+TRIED = TypeAdapter(list[dict[str, JsonValue]])
+TRIED_BYTES = 1 << 26
 WATCHED = 1.0
 """Seconds between two looks at what training has written."""
 
@@ -73,7 +79,7 @@ class Project:
         rows, folds = (f"{place}/{name}".lstrip("/") for name in (f"train.{blueprint.source.format}", "folds.csv"))
         given = ["--data", rows, "--folds", folds, "--out", out, "--track", track, "--seconds", f"{seconds:.1f}"]
         metric = METRICS[blueprint.metric]
-        with _Watch(self.folder / out / TRIALS, track, metric, seconds, told):
+        with _Watch(self.folder, f"{out}/{TRIALS}", track, metric, seconds, told):
             return self.python("train.py", *given, seconds=2 * seconds + 60)
 
     def fit_again(self, members: Iterable[Member], blueprint: Blueprint, place: str, seconds: float) -> ExecutionResult:
@@ -100,7 +106,11 @@ class Project:
         done = self.python("predict.py", *asked, seconds=900, write=scratch)
         if not done.ok:
             return done
-        return modality.predictions(pd.read_csv(said, dtype=str, keep_default_na=False), len(rows))
+        try:
+            table = pd.read_csv(io.BytesIO(read_made(scratch, said.name)), dtype=str, keep_default_na=False)
+            return modality.predictions(table, len(rows))
+        except (OSError, ValueError, KeyError) as error:
+            return done.model_copy(update={"exit_code": 1, "stderr": f"Its answers cannot be read: {error}"})
 
 
 def candidates_of(
@@ -117,8 +127,11 @@ def candidates_of(
 class _Watch:
     """Tells, while training goes on, how many candidates were tried and how the best one did."""
 
-    def __init__(self, path: Path, track: str, metric: Metric, seconds: float, told: Callable[[str], None]) -> None:
-        self._path, self._track, self._metric, self._told = path, track, metric, told
+    def __init__(
+        self, folder: Path, path: str, track: str, metric: Metric, seconds: float, told: Callable[[str], None]
+    ) -> None:
+        self._folder, self._path = folder, path
+        self._track, self._metric, self._told = track, metric, told
         self._end = time.monotonic() + seconds
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -136,8 +149,8 @@ class _Watch:
 
     def _said(self) -> str:
         try:
-            trials: Sequence[dict[str, object]] = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):  # not there yet, or half written
+            trials = TRIED.validate_python(read_json(self._folder, self._path, TRIED_BYTES))
+        except (OSError, ValueError):  # not there yet, half written, or anything
             return "starting"
         scores = [float(score) for one in trials if isinstance(score := one.get("score"), int | float)]
         if not scores:

@@ -22,6 +22,8 @@ from palmette.features.oracle import NotCovered, WouldFail, differences, expecte
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
+from palmette.sandbox.reading import copy_made
+from palmette.sandbox.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,14 +112,14 @@ class Trial:
         def violation(code: str, message: str) -> list[Violation]:
             return [Violation(code=code, subject=script.file.path, message=message)]
 
-        if not list(output.rglob("*.parquet")) and not list(output.rglob("*.orc")):
-            return None, violation(
-                "no-data-written",
-                f"{script.file.path} ended well but wrote no data to the configured output.",
-            )
         try:
-            table = _read_output(output, self.view, self.bench.run.output.format)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError) as error:
+            with temporary_folder() as copy:  # the server of Spark goes on, and may change what it wrote
+                copy_made(output, copy)
+                if not list(copy.rglob("*.parquet")) and not list(copy.rglob("*.orc")):
+                    message = f"{script.file.path} ended well but wrote no data to the configured output."
+                    return None, violation("no-data-written", message)
+                table = _read_output(copy, self.view, self.bench.run.output.format)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError, OSError) as error:
             return None, violation(
                 "output-schema", f"The written data does not have the columns and types of the view: {error}."
             )

@@ -24,14 +24,13 @@ from pathlib import Path
 from palmette.sandbox.access import Access, Paths
 from palmette.sandbox.isolation import PRIVATE_MB, Command, Walls, missing_in_kernel
 from palmette.sandbox.network import GATE, Gate, Network, NoNetworkError
+from palmette.sandbox.supervisor.watch import THREADS
 from palmette.sandbox.syscalls import filter_of, rules
 from palmette.sandbox.temporary import temporary_folder
 
 ENGINES = ("docker", "podman")
 _BECOME = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.inner import main; del sys.path[0]; main()"
 _START_SECONDS = 60.0
-_TASKS = 16
-"""Threads that a process may have, on the average: the kernel counts them, `Limits` processes."""
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 """Clients are told to give these, with passwords maybe, to every container."""
 _OF_THE_CLIENT = ("HOME", "PATH", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DBUS_SESSION_BUS_ADDRESS")
@@ -78,7 +77,7 @@ class Container:
         argv = [
             *self._run(name, f"container:{network.name}" if network else "host"),
             *("--interactive", "--memory", f"{limits.memory}m", "--memory-swap", f"{limits.memory}m"),
-            *("--pids-limit", str(_TASKS * limits.processes), "--shm-size", f"{PRIVATE_MB}m"),
+            *("--pids-limit", str(THREADS * limits.processes), "--shm-size", f"{PRIVATE_MB}m"),
             *("--tmpfs", f"/tmp:rw,exec,mode=1777,size={PRIVATE_MB}m"),
             *_mounts(Paths(access, command.cwd, command.env, command.scratch)),
             *(self._image, "-I", "-S", "-c", _BECOME, str(GATE.parent.parent), str(file)),

@@ -15,13 +15,14 @@ So whatever can be computed again from files is, and a verdict rests on that fir
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from pydantic import ValidationError
+
+from palmette.documents import Model
 from palmette.sandbox.access import Access
 from palmette.sandbox.process import Sandbox
 from palmette.sandbox.result import ExecutionResult, Limits
@@ -57,6 +58,16 @@ class SuiteRun:
     """Why it is not to be believed that what passed did; failures are."""
 
 
+class _Told(Model):
+    """A line of the plugin."""
+
+    line: int
+    test: str = ""
+    outcome: str = ""
+    said: str = ""
+    end: bool = False
+
+
 def run_suite(
     sandbox: Sandbox,
     argv: Sequence[str],
@@ -86,27 +97,26 @@ def run_suite(
     execution = execution.model_copy(update={"stdout": shown})
     if not said:
         return SuiteRun(execution, None)
-    whole = [one["line"] for one in said] == list(range(1, len(said) + 1)) and "end" in said[-1]
-    suite, doubt = _believed(_suite(one for one in said if "test" in one), mark)
+    whole = [one.line for one in said] == list(range(1, len(said) + 1)) and said[-1].end
+    suite, doubt = _believed(_suite(one for one in said if one.test), mark)
     return SuiteRun(execution, suite, doubt or ("" if whole else "not all that it told has arrived"))
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """What a line says; nothing where its end has not arrived."""
+def _parsed(text: str) -> _Told | None:
+    """What a line says; None where its end has not arrived, or others have written into it."""
     try:
-        said: dict[str, Any] = json.loads(text)
-    except ValueError:
-        return {}
-    return said
+        return _Told.model_validate_json(text)
+    except ValidationError:
+        return None
 
 
-def _suite(told: Iterable[Mapping[str, str]]) -> Suite:
+def _suite(told: Iterable[_Told]) -> Suite:
     outcomes: dict[str, str] = {}
     failed: dict[str, str] = {}
     for one in told:
-        outcomes[one["test"]] = one["outcome"]
-        if one["outcome"] == "failed":
-            failed.setdefault(one["test"], one["said"])
+        outcomes[one.test] = one.outcome
+        if one.outcome == "failed":
+            failed.setdefault(one.test, one.said)
     passed, skipped = (
         tuple(name for name, outcome in outcomes.items() if outcome == wanted and name not in failed)
         for wanted in ("passed", "skipped")

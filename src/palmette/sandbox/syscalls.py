@@ -28,24 +28,26 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "fanotify_init": (300, 262), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55),
     "fchownat": (260, 54), "file_setattr": (469, 469), "finit_module": (313, 273), "fremovexattr": (199, 16),
     "fsconfig": (431, 431), "fsetxattr": (190, 7), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
-    "futimesat": (261, None), "init_module": (175, 105), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    "io_uring_setup": (425, 425), "ioctl": (16, 29), "ioperm": (173, None), "iopl": (172, None),
-    "ioprio_set": (251, 30), "kcmp": (312, 272), "kexec_file_load": (320, 294), "kexec_load": (246, 104),
-    "keyctl": (250, 219), "lchown": (94, None), "lremovexattr": (198, 15), "lsetxattr": (189, 6),
-    "memfd_create": (319, 279), "memfd_secret": (447, 447), "mknod": (133, None), "mknodat": (259, 33),
-    "mount": (165, 40), "mount_setattr": (442, 442), "move_mount": (429, 429), "mq_open": (240, 180),
-    "msgget": (68, 186), "name_to_handle_at": (303, 264), "open": (2, None), "open_by_handle_at": (304, 265),
-    "open_tree": (428, 428), "open_tree_attr": (467, 467), "openat": (257, 56), "openat2": (437, 437),
-    "perf_event_open": (298, 241), "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prlimit64": (302, 261),
+    "futimesat": (261, None), "init_module": (175, 105), "inotify_add_watch": (254, 27), "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "ioctl": (16, 29), "ioperm": (173, None),
+    "iopl": (172, None), "ioprio_set": (251, 30), "kcmp": (312, 272), "kexec_file_load": (320, 294),
+    "kexec_load": (246, 104), "keyctl": (250, 219), "lchown": (94, None), "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6), "memfd_create": (319, 279), "memfd_secret": (447, 447), "mknod": (133, None),
+    "mknodat": (259, 33), "mount": (165, 40), "mount_setattr": (442, 442), "move_mount": (429, 429),
+    "mq_open": (240, 180), "msgctl": (71, 187), "msgget": (68, 186), "msgrcv": (70, 188), "msgsnd": (69, 189),
+    "name_to_handle_at": (303, 264), "open": (2, None), "open_by_handle_at": (304, 265), "open_tree": (428, 428),
+    "open_tree_attr": (467, 467), "openat": (257, 56), "openat2": (437, 437), "perf_event_open": (298, 241),
+    "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prctl": (157, 167), "prlimit64": (302, 261),
     "process_madvise": (440, 440), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "ptrace": (101, 117), "quotactl": (179, 60), "quotactl_fd": (443, 443), "reboot": (169, 142),
     "removexattr": (197, 14), "removexattrat": (466, 466), "request_key": (249, 218), "sched_setaffinity": (203, 122),
-    "sched_setattr": (314, 274), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "semget": (64, 190),
-    "sendmmsg": (307, 269), "sendmsg": (46, 211), "sendto": (44, 206), "setdomainname": (171, 162),
-    "sethostname": (170, 161), "setns": (308, 268), "setpriority": (141, 140), "settimeofday": (164, 170),
-    "setxattr": (188, 5), "setxattrat": (463, 463), "shmat": (30, 196), "shmget": (29, 194), "socket": (41, 198),
-    "socketpair": (53, 199), "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "truncate": (76, 45),
-    "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
+    "sched_setattr": (314, 274), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "semctl": (66, 191),
+    "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "sendmmsg": (307, 269), "sendmsg": (46, 211),
+    "sendto": (44, 206), "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268),
+    "setpriority": (141, 140), "settimeofday": (164, 170), "setxattr": (188, 5), "setxattrat": (463, 463),
+    "shmat": (30, 196), "shmctl": (31, 195), "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199),
+    "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "truncate": (76, 45), "umount2": (166, 39),
+    "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
     "utimes": (235, None),
 }
 # fmt: on
@@ -58,8 +60,10 @@ _SYSTEM = (
     "settimeofday swapoff swapon syslog umount2 unshare"
 )
 _KERNEL = "add_key bpf io_uring_enter io_uring_register io_uring_setup keyctl perf_event_open request_key userfaultfd"
-_OUTLIVING = "memfd_create memfd_secret mq_open msgget semget shmat shmget"
-"""Memory that no process seems to have, or that stays when all have ended."""
+_OUTLIVING = (
+    "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget"
+)
+"""Memory that no process seems to have, or that stays when all have ended: theirs, and that of others."""
 _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
@@ -79,11 +83,14 @@ _PACE = {
     "setpriority": 1,
 }
 """Calls that change how fast processes run, with the argument that says which: 0 for itself."""
+_OF_A_USER = {"ioprio_set": 3, "setpriority": 2}
+"""Those of them whose 0 means all of its user's processes, where the first argument is this."""
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _DATAGRAM, _TCP = 1, 2, 6
 _NEW_NAMESPACES = 0x7E020080
 _TYPE_INTO_TERMINAL = (0x5412, 0x541C)
 _FAST_OPEN = 0x20000000
+_SET_DUMPABLE = 4
 
 
 class Rule(NamedTuple):
@@ -103,8 +110,8 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
 
     Args:
         own_files: the program has mounts and processes of its own. Else neither Landlock nor a filter can tell whose
-            attributes it would change, or what a Unix socket leads to: attributes stay, Unix sockets exist in pairs
-            only, and it changes the pace of no process but itself.
+            attributes it would change, what it would watch, or what a Unix socket leads to: attributes stay, nothing
+            is watched, Unix sockets exist in pairs only, and it changes the pace of no process but itself.
         own_network: it has a network of its own. Else it may use TCP, whose ports Landlock knows, and nothing else.
         guards_truncation: something else keeps files outside from being truncated.
     """
@@ -114,6 +121,8 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
         yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
     yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
+    yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
+    yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
     yield Rule("prlimit64", values=(0,), unless=True)
     families = (_INET, _INET6, _NETLINK, *((_UNIX,) if own_files else ()))
     yield Rule("socket", errno.EACCES, values=families, unless=True)
@@ -121,6 +130,7 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
         yield from _only_tcp()
     if not own_files:
         yield Rule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
+        yield Rule("inotify_add_watch", errno.EACCES)
         yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
         for call, argument in _PACE.items():
             yield Rule(call, argument=argument, values=(0,), unless=True)

@@ -81,6 +81,16 @@ def test_trials_that_do_not_hold_are_said_to_be_so(tmp_path: Path, text: str, co
     assert [one.code for one in read_candidates(tmp_path, EXPECTED).violations] == [code]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "x" * 200_000, "row,fold,no,yes\n0\n1\n2\n3\n", "row,fold,no,yes\n0,0,1,0,1\n", "row,fold,no,yes\n\xff"],
+)
+def test_files_of_any_content_are_left_out(tmp_path: Path, text: str) -> None:
+    (written(tmp_path) / "out_of_fold" / "a.csv").write_text(text, encoding="latin-1")
+    found = read_candidates(tmp_path, EXPECTED)
+    assert len(found.violations) == 1 and not found.candidates
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from(sorted(FORMULAS)))
 def test_metrics_from_counts_are_the_metrics(seed: int, classes: int, name: str) -> None:
@@ -178,11 +188,17 @@ def test_the_best_stays_alone_where_others_add_nothing() -> None:
     assert chosen.score == chosen.single_score == pytest.approx(0.1)
 
 
-def test_only_allowed_algorithms_are_delivered_while_one_of_them_finished() -> None:
-    truth = np.arange(50.0)
-    others = [candidate("linear", truth, "linear"), candidate("forest", truth + 1, "random_forest")]
-    assert select(others, Judge(METRICS["rmse"], truth), {"random_forest"}).members[0].name == "forest"
-    assert select(others, Judge(METRICS["rmse"], truth), {"catboost"}).members[0].name == "linear"
+@pytest.mark.parametrize(
+    ("room", "names"),
+    [(9.0, "low high"), (6.9, "low flat"), (3.5, "low"), (2.0, "flat"), (0.5, "low high")],
+)
+def test_what_is_delivered_takes_no_more_room_while_something_fits(room: float, names: str) -> None:
+    """The mean of low and high is best; in less room it is the best that fits, and of no room nothing is taken."""
+    truth = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    offset = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    several = [candidate("low", truth - offset), candidate("high", truth + 1.1 * offset), candidate("flat", 0 * truth)]
+    chosen = select(several, Judge(METRICS["rmse"], truth), {"low": 3.0, "high": 4.0, "flat": 1.0}, room)
+    assert " ".join(member.name for member in chosen.members) == names
 
 
 def test_values_are_judged_in_the_unit_of_the_target() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from palmette.automl.measure.metrics import Floats
 from palmette.documents import Model
 from palmette.engine.actor import Violation
+from palmette.sandbox.reading import read_made
 
 SUM_TOLERANCE = 1e-4
 """By how much the probabilities of a row may miss 1."""
@@ -76,7 +78,7 @@ def read_candidates(folder: Path, expected: Expected) -> Found:
     """The candidates in the folder that `train.py --out` wrote."""
     path = folder / "trials.json"
     try:
-        trials = TypeAdapter(tuple[Trial, ...]).validate_json(path.read_bytes())
+        trials = TypeAdapter(tuple[Trial, ...]).validate_json(read_made(folder, path.name))
     except (OSError, ValidationError) as error:
         return Found(violations=(_violation("trials-unreadable", path.name, f"cannot be read: {error}"),))
     finished = [trial for trial in trials if trial.status == "finished"]
@@ -93,15 +95,14 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
     """The verified predictions of a trial, or what is wrong with them."""
     if not re.fullmatch(r"[\w-]+", trial.name):
         return _violation("trials-unreadable", trial.name, "is no name of a file")
-    path = folder / f"{trial.name}.csv"
     header = ("row", "fold", *expected.outputs)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            found = tuple(next(csv.reader(file), ()))
+        content = read_made(folder, f"{trial.name}.csv")
+        found = tuple(next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ()))
         if found != header:
             return _violation("out-of-fold-columns", trial.name, f"has the columns {found}, not {header}")
-        table = _numbers(path)
-    except (OSError, ValueError) as error:
+        table = _numbers(content, len(header))
+    except (OSError, ValueError, csv.Error) as error:
         return _violation("out-of-fold-unreadable", trial.name, f"cannot be read: {error}")
     problem = _problem(table, expected)
     if problem:
@@ -110,10 +111,12 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
     return Candidate(trial, outputs if len(expected.outputs) > 1 else outputs[:, 0])
 
 
-def _numbers(path: Path) -> Floats:
+def _numbers(content: bytes, columns: int) -> Floats:
     import pandas as pd
 
-    table: Floats = pd.read_csv(path, header=None, skiprows=1, dtype=float).to_numpy()
+    table: Floats = pd.read_csv(io.BytesIO(content), header=None, skiprows=1, dtype=float).to_numpy()
+    if table.shape[1] != columns:
+        raise ValueError(f"rows have {table.shape[1]} values, not {columns}")
     return table
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import yaml
 
 from palmette.bench.hostile.scene import Scene
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox.reading import copy_made, read_json, read_made
 from palmette.sandbox.suite import run_suite
-from palmette.sandbox.temporary import temporary_folder
+from palmette.sandbox.supervisor.folders import remove
+from palmette.sandbox.temporary import new_folder, temporary_folder
 
 PROGRAMS = Path(__file__).with_name("programs.yaml")
 SECONDS = 6.0
 LIMITS = Limits(seconds=SECONDS, file_mb=100, disk_mb=150, memory_mb=500, processes=40, open_files=256)
+_MOST = 1 << 22
+"""Bytes of an answer that are read."""
 LATE = 25.0
 """Seconds after which a run that should have ended long ago counts as one that could not be ended."""
 _PRELUDE = """\
@@ -28,6 +34,13 @@ def checked(outcome):
     if outcome < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return outcome
+def in_children(count, work):
+    done, tell = os.pipe()
+    for _ in range(count):
+        if os.fork() == 0:
+            held = work(); os.write(tell, b"."); time.sleep(60); os._exit(0)
+    for _ in range(count):
+        os.read(done, 1)
 """
 _TESTS = {
     "project.py": "def wrong():\n    return 1\n",
@@ -47,6 +60,8 @@ class Program(NamedTuple):
     text: str
     files: Mapping[str, str] | None = None
     """Of a project whose tests must not pass, instead of a program."""
+    read_meanwhile: bool = False
+    """Whether answers of it are read while it is at work."""
 
 
 class Outcome(NamedTuple):
@@ -70,7 +85,7 @@ def programs(names: frozenset[str] = frozenset()) -> Iterator[Program]:
                 files = text if isinstance(text, dict) else {"project.py": text}
                 yield Program(group["aim"], name, "", files)
             else:
-                yield Program(group["aim"], name, text)
+                yield Program(group["aim"], name, text, read_meanwhile=group.get("read_meanwhile", False))
 
 
 def attempt(program: Program, sandbox: Sandbox) -> Outcome:
@@ -81,10 +96,12 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
         started = time.monotonic()
         command = python_command("-c", _PRELUDE + program.text, scene.mark)
         told = json.dumps(scene.told()).encode()
-        result = sandbox.run(command, cwd=workspace, stdin=told, limits=LIMITS)
+        with _Reader(workspace, scene.token) if program.read_meanwhile else nullcontext() as reader:
+            result = sandbox.run(command, cwd=workspace, stdin=told, limits=LIMITS)
         seconds = time.monotonic() - started
         left = scene.survivors()
         found = scene.damage(result.stdout + result.stderr, workspace)
+        found += reader.harm() if reader else []
         if left:
             found.append(f"{len(left)} processes outlived it")
         if "supervisor" in result.note:
@@ -92,6 +109,50 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
         if seconds > LATE:
             found.append(f"it could not be ended for {seconds:.0f} s")
     return _outcome(program, found, result)
+
+
+class _Reader:
+    """A harness that looks for answers all the time, as it does for trials and for what Spark has written."""
+
+    def __init__(self, workspace: Path, secret: str) -> None:
+        self._workspace, self._secret = workspace, secret.encode()
+        self._found: set[str] = set()
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join(LATE)
+
+    def harm(self) -> list[str]:
+        """What came of it for the harness."""
+        return [*self._found, *(["its reader was held up"] if self._thread.is_alive() else [])]
+
+    def _read(self) -> None:
+        with temporary_folder() as copies:
+            is_last = False
+            while not is_last:
+                is_last = self._is_over.is_set()
+                self._look(new_folder(within=copies))
+
+    def _look(self, copy: Path) -> None:
+        contents = []
+        with suppress(OSError):
+            contents.append(read_made(self._workspace, "answers/said.json", _MOST))
+        with suppress(OSError, ValueError):
+            read_json(self._workspace, "answers/said.json", _MOST)
+        with suppress(OSError):
+            copy_made(self._workspace / "answers", copy, _MOST)
+        contents += [path.read_bytes() for path in copy.rglob("*") if path.is_file()]
+        remove(str(copy))
+        if any(self._secret in content for content in contents):
+            self._found.add("its reader was led to a secret")
+        if any(len(content) > _MOST for content in contents):
+            self._found.add("its reader took more than it should")
 
 
 def _attempt_on_verdict(program: Program, sandbox: Sandbox) -> Outcome:

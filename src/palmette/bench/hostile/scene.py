@@ -11,6 +11,7 @@ import os
 import pwd
 import secrets
 import socket
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -37,6 +38,7 @@ class Scene:
         self.won = secrets.token_hex(16)
         self._stack = ExitStack()
         self.heard: list[str] = []
+        self._libc = ctypes.CDLL(None)
 
     def __enter__(self) -> Self:
         self.root = self._stack.enter_context(temporary_folder())
@@ -53,6 +55,7 @@ class Scene:
             self._in_home.write_text(self.token, encoding="utf-8")
         self._stack.callback(self._in_home.unlink, missing_ok=True)
         self._listen()
+        self._leave_message()
         self.victim = subprocess.Popen(
             [sys.executable, "-c", "import time; time.sleep(3600)"], cwd=self.outside, start_new_session=True
         )
@@ -89,6 +92,7 @@ class Scene:
             "abstract": self.mark,
             "victim": self.victim.pid,
             "key": self._key,
+            "queue": self._queue,
         }
 
     def damage(self, said: str, workspace: Path) -> list[str]:
@@ -119,6 +123,9 @@ class Scene:
             content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
             attributes = os.listxattr(path, follow_symlinks=False) if hasattr(os, "listxattr") else []
             found[str(path.relative_to(self.root))] = (stat.st_mode, stat.st_mtime_ns, content, *attributes)
+        with suppress(OSError):
+            queues = Path("/proc/sysvipc/msg").read_text("ascii").splitlines()
+            found["a message"] = [line for line in queues if line.split()[1] == str(self._queue)]
         return found
 
     def _remove_traces(self) -> Iterator[str]:
@@ -128,10 +135,9 @@ class Scene:
                 path.unlink()
                 yield f"a file was left in {place}"
         if sys.platform == "linux":
-            libc = ctypes.CDLL(None)
-            left = libc.shmget(self._key, 0, 0)
+            left = self._libc.shmget(self._key, 0, 0)
             if left >= 0:
-                libc.shmctl(left, 0, None)
+                self._libc.shmctl(left, 0, None)
                 yield "memory was left behind"
 
     @property
@@ -161,6 +167,13 @@ class Scene:
             self._sockets["tcp6"] = _bound(socket.socket(socket.AF_INET6), ("::1", 0))
         for name, one in self._sockets.items():
             threading.Thread(target=self._hear, args=(name, one), daemon=True).start()
+
+    def _leave_message(self) -> None:
+        """In a queue of the kernel, which this user's processes share."""
+        self._queue = int(self._libc.msgget(0, 0o1600)) if sys.platform == "linux" else -1
+        if self._queue >= 0:
+            self._libc.msgsnd(self._queue, struct.pack("l32s", 1, self.token.encode()), 32, 0)
+            self._stack.callback(self._libc.msgctl, self._queue, 0, None)
 
     def _hear(self, name: str, one: socket.socket) -> None:
         with suppress(OSError):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import suppress
+
+from .tree import read
 
 TYPE_CHECKING = False  # the real one takes long to import
 if TYPE_CHECKING:
@@ -27,11 +30,12 @@ class Disk:
 
     Looking is cheap: room on the disks of the folders. Only where more is gone than the program may write are files
     counted, because others may have written it: those that changed since, by the time that nobody can set. What hides
-    files from that, below very many folders, has written too much.
+    files from that, below very many folders, has written too much; deleted ones that nobody can look at are taken to be
+    as large as may be.
     """
 
-    def __init__(self, folders: list[str], bound_mb: int) -> None:
-        self._folders, self._bound = folders, bound_mb << 20
+    def __init__(self, folders: list[str], bound_mb: int, file_mb: int) -> None:
+        self._folders, self._bound, self._largest = folders, bound_mb << 20, file_mb << 20
         self._since = time.time_ns() - 1_000_000_000
         self._before = {folder: free for folder in folders if (free := _free(folder))}
         self._suspicious = self._bound
@@ -44,6 +48,7 @@ class Disk:
         started = time.monotonic()
         try:
             written = sum(_size(stat) for stat in self._changed(pids))
+            written += min(max(0, lost - written), self._hidden(pids))
         except _TooDeepError:
             return True
         self._suspicious = max(self._bound, lost + self._bound - written)  # before so much is gone it has written less
@@ -62,6 +67,22 @@ class Disk:
             if stat.st_ctime_ns >= self._since and (stat.st_dev, stat.st_ino) not in seen:
                 seen.add((stat.st_dev, stat.st_ino))
                 yield stat
+
+    def _hidden(self, pids: list[int]) -> int:
+        """The most that is in deleted files which processes have in their memory only, or send to one another."""
+        devices, found = set(), set()
+        for folder in self._folders:
+            with suppress(OSError):
+                devices.add(os.stat(folder).st_dev)  # noqa: PTH116 - pathlib would double the start-up time
+        for pid in pids:
+            for line in read(f"{pid}/maps").splitlines():
+                if line.endswith(b" (deleted)"):
+                    device, inode = line.split()[3:5]
+                    major, _, minor = device.partition(b":")
+                    found.add((os.makedev(int(major, 16), int(minor, 16)), inode))
+        if any(_on_their_way(pid) for pid in pids):
+            return sys.maxsize
+        return self._largest * sum(1 for device, _ in found if device in devices)
 
 
 def _free(folder: str) -> tuple[int, int] | None:
@@ -98,3 +119,13 @@ def _deleted(pids: list[int]) -> Iterator[os.stat_result]:
                     stat = os.stat(entry.path)  # noqa: PTH116 - pathlib would double the start-up time
                     if stat.st_nlink == 0:
                         yield stat
+
+
+def _on_their_way(pid: int) -> bool:
+    """Whether files are in messages to a process."""
+    with suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):  # noqa: PTH208 - pathlib would double the start-up time
+            for line in read(f"{pid}/fdinfo/{fd}").splitlines():
+                if line.startswith(b"scm_fds:") and int(line.split()[1]):
+                    return True
+    return False

@@ -8,13 +8,16 @@ import signal
 import time
 
 from .disk import Disk
-from .tree import descendants, memory_mb, reap
+from .memory import Memory
+from .tree import descendants, reap, threads
 
 TYPE_CHECKING = False  # the real one takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
 _LOOK_EVERY = 0.1
+THREADS = 16
+"""Those that a process may have, on the average."""
 
 
 def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[int, str, str]:
@@ -22,7 +25,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
     limits = spec["limits"]
     seconds = limits["seconds"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
-    disk = Disk(spec["write"], limits["disk_mb"])
+    memory, disk = Memory(limits["memory_mb"]), Disk(spec["write"], limits["disk_mb"], limits["file_mb"])
     look = time.monotonic() + _LOOK_EVERY
     while True:
         status = reap(program)
@@ -32,7 +35,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
         if now >= deadline:
             return _stopped("timeout", f"it ran longer than {seconds:g} s")
         if now >= look:  # also while children come and go all the time
-            if note := _exceeded(limits, disk):
+            if note := _exceeded(limits, memory, disk):
                 return _stopped("killed", note)
             look = time.monotonic() + _LOOK_EVERY
         ready = select.select([control, wake], [], [], max(0.0, min(deadline, look) - time.monotonic()))[0]
@@ -42,12 +45,14 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
             os.read(wake, 512)
 
 
-def _exceeded(limits: dict[str, Any], disk: Disk) -> str:
+def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
     """Which limit the processes are beyond, in words; empty when none."""
     pids = descendants()
     if len(pids) > limits["processes"] + limits["spare_processes"]:
         return f"it had more than {limits['processes']} processes"
-    if memory_mb(pids, limits["memory_mb"]) > limits["memory_mb"]:
+    if threads(pids) > THREADS * limits["processes"]:
+        return f"it had more than {THREADS} threads to each of {limits['processes']} processes"
+    if memory.is_exceeded(pids):
         return f"it used more than {limits['memory_mb']} MB of memory"
     if disk.is_exceeded(pids):
         return f"it wrote more than {limits['disk_mb']} MB to the disk"

@@ -47,16 +47,22 @@ class Witness:
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed or report.skipped or report.when == "call":
-            said = report.longreprtext[-_LONGEST:] if report.failed else ""
+            said = _text(report) if report.failed else ""
             self._tell(test=_name(report.nodeid), outcome=report.outcome, said=said)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self._tell(test=_name(report.nodeid), outcome="failed", said=report.longreprtext[-_LONGEST:])
+            self._tell(test=_name(report.nodeid), outcome="failed", said=_text(report))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         self._tell(end=True)
+
+
+def _text(report: Any) -> str:
+    """Its end, in characters that every reader takes."""
+    text: str = report.longreprtext[-_LONGEST:]
+    return text.encode("utf-8", "replace").decode()
 
 
 def _name(nodeid: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from palmette.automl.project import Project
 from palmette.sandbox import ExecutionResult
+from palmette.sandbox.reading import read_json
 
 SECONDS = 120.0
+COUNTS = TypeAdapter(dict[str, int])
 PROGRAM = """
 import json, pathlib, sys
 import joblib
@@ -50,7 +53,6 @@ def parameters_of(project: Project, scratch: Path) -> dict[str, int] | None:
     out = scratch / "parameters.json"
     done: ExecutionResult = project.python("-c", PROGRAM, "model", str(out), seconds=SECONDS, write=scratch)
     try:
-        told = json.loads(out.read_text(encoding="utf-8")) if done.ok else None
-        return None if told is None else {str(name): int(count) for name, count in told.items()}
-    except (OSError, ValueError, AttributeError):  # whatever the project has left there
+        return COUNTS.validate_python(read_json(scratch, out.name)) if done.ok else None
+    except (OSError, ValueError):  # whatever the project has left there
         return None

@@ -135,7 +135,7 @@ print(len(features))
         if len(table) != rows:
             raise ValueError(f"{len(table)} answers for {rows} rows")
         clusters = table["prediction"].to_numpy(float)
-        if (clusters != np.floor(clusters)).any() or (clusters < 0).any():
+        if not np.isfinite(clusters).all() or (clusters != np.floor(clusters)).any() or (clusters < 0).any():
             raise ValueError("a cluster has no whole number from 0 on")
         return Predictions(clusters.astype(np.int64))
 

@@ -161,6 +161,8 @@ print(len(features))
         classes = self.blueprint.classes
         if classes:
             chances = table[[f"probability_{name}" for name in classes]].to_numpy(float)
+            if not np.isfinite(chances).all():
+                raise ValueError("a probability is not a finite number")
             return Predictions(table["prediction"].to_numpy(str), chances, classes)
         values = table["prediction"].to_numpy(float)
         if not np.isfinite(values).all():

@@ -1,0 +1,87 @@
+"""Reading what untrusted programs have made, also while they go on: files only, behind no links, up to a bound."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+
+from pydantic import JsonValue
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST = 1 << 30
+"""Bytes of a file that are read, where nothing else is said."""
+
+
+def read_made(folder: Path, path: str, most: int = MOST) -> bytes:
+    """A file below a folder in which untrusted programs may be at work.
+
+    OSError where it is not there, is no file, lies behind a link or is larger than `most` bytes.
+    """
+    with _opened(folder, path) as fd:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(f"{path!r} is no file")
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            content = file.read(most + 1) if found.st_size <= most else b""
+    if max(found.st_size, len(content)) > most:  # it may grow
+        raise OSError(f"{path!r} is larger than {most} bytes")
+    return content
+
+
+def read_json(folder: Path, path: str, most: int = MOST) -> JsonValue:
+    """The same as a value of JSON; ValueError where it is none."""
+    try:
+        value: JsonValue = json.loads(read_made(folder, path, most))
+    except RecursionError:
+        raise ValueError(f"{path!r} is nested too deeply") from None
+    return value
+
+
+def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
+    """Copies a folder's files, so that they stay as they are; what is no file, or lies behind a link, is left out.
+
+    Nothing where there is no folder. OSError where they are larger than `most` bytes together.
+    """
+    if not folder.is_dir():
+        return
+    for root, _, names, at in os.fwalk(folder):
+        place = into / PurePath(root).relative_to(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            most -= _copied(name, at, place / name, most)
+
+
+def _copied(name: str, at: int, target: Path, most: int) -> int:
+    """Copies one file; how many bytes it has."""
+    try:
+        fd = os.open(name, _OPEN, dir_fd=at)
+    except OSError:  # a link, or gone
+        return 0
+    with os.fdopen(fd, "rb") as source:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return 0
+        with target.open("wb") as file:
+            copied = 0
+            while chunk := source.read(1 << 20):
+                if copied + len(chunk) > most:
+                    raise OSError(f"{name!r} is larger than is read")
+                copied += file.write(chunk)
+    return copied
+
+
+@contextmanager
+def _opened(folder: Path, path: str) -> Iterator[int]:
+    """A descriptor of a file, reached from folder to folder so that none on the way is a link."""
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in PurePath(path).parts:
+            below = os.open(name, _OPEN, dir_fd=at)
+            os.close(at)
+            at = below
+        yield at
+    finally:
+        os.close(at)

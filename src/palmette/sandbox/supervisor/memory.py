@@ -1,0 +1,61 @@
+"""How much memory a program uses: its processes, and the kernel for them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from .tree import read
+
+_HELD = (b"VmRSS:", b"VmSwap:", b"VmPTE:")
+"""Of a process: in memory, on a swap device, and the tables that say where."""
+_SHARE = (b"Pss:", b"SwapPss:")
+"""The same without the tables, where pages are divided among those who share them."""
+
+
+class Memory:
+    """Looking is cheap: what processes hold. Where that may be too much, shared pages are counted once; and where the
+    machine has lost more than the program may have, what its sockets can hold counts, too: it belongs to no process."""
+
+    def __init__(self, bound_mb: int) -> None:
+        self._bound = bound_mb << 10
+        self._before = _available_kb()
+
+    def is_exceeded(self, pids: list[int]) -> bool:
+        held = sum(_kb(f"{pid}/status", _HELD) for pid in pids)
+        if held > self._bound:
+            held = sum(_share_kb(pid) for pid in pids)
+        if held <= self._bound < self._before - _available_kb():
+            held += _sockets(pids) * _socket_kb()
+        return held > self._bound
+
+
+def _share_kb(pid: int) -> int:
+    """Of what a process holds; all of it where that is not told."""
+    share = _kb(f"{pid}/smaps_rollup", _SHARE)
+    return share + _kb(f"{pid}/status", _HELD[2:]) if share else _kb(f"{pid}/status", _HELD)
+
+
+def _kb(place: str, wanted: tuple[bytes, ...]) -> int:
+    """The sum of some lines of a file below /proc."""
+    return sum(int(line.split()[1]) for line in read(place).splitlines() if line.startswith(wanted))
+
+
+def _available_kb() -> int:
+    """What the machine could still give."""
+    return _kb("meminfo", (b"MemAvailable:",))
+
+
+def _sockets(pids: list[int]) -> int:
+    found = set()
+    for pid in pids:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    found.add(os.readlink(entry.path))  # noqa: PTH115 - pathlib would double the start-up time
+    return sum(1 for name in found if name.startswith("socket:"))
+
+
+def _socket_kb() -> int:
+    """The most that one holds of the kinds that have no bound together; the kernel takes twice what it allows."""
+    return 2 * max(int(read(f"sys/net/core/{name}") or 0) for name in ("wmem_max", "rmem_max")) >> 10

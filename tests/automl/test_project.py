@@ -1,0 +1,58 @@
+"""Whatever a project leaves where answers belong ends as a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm", reason="the extra automl is not installed")
+
+from small_projects import blueprint_of, guests
+
+from palmette.automl import project as at_work
+from palmette.automl.project import Project
+from palmette.sandbox import ExecutionResult, Sandbox
+
+SAYS = "import os, sys\nsaid = sys.argv[sys.argv.index('--output') + 1]\n"
+WATCHED = "import os, sys, time\nos.chdir('tracks/traditional')\n{}\ntime.sleep(0.4)\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "",
+        "os.symlink('/dev/zero', said)",
+        "os.mkfifo(said)",
+        "os.truncate(os.open(said, os.O_CREAT | os.O_WRONLY), 3 << 30)",
+        "open(said, 'w').write('prediction\\n1\\n')",
+        "open(said, 'w').write('prediction,probability_bad\\n' + 'good,1\\n' * 5)",
+        "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,nan,1\\n' * 5)",
+        "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,x\\n' * 5)",
+    ],
+)
+def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, sandbox: Sandbox, program: str) -> None:
+    (tmp_path / "predict.py").write_text(SAYS + program)
+    said = Project(tmp_path, sandbox).predict(guests("binary", 5), blueprint_of("binary"), tmp_path / "scratch")
+    assert isinstance(said, ExecutionResult) and not said.ok and "cannot be read" in said.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "os.mkfifo('trials.json')",
+        "os.symlink('/dev/zero', 'trials.json')",
+        "open('trials.json', 'w').write('[' * 100_000)",
+        "open('trials.json', 'w').write('[1, {\"score\": \"x\"}]')",
+        "open('trials.json', 'w').write('{}')",
+    ],
+)
+def test_who_watches_training_is_not_held_up(
+    tmp_path: Path, sandbox: Sandbox, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at_work, "WATCHED", 0.05)
+    (tmp_path / "tracks" / "traditional").mkdir(parents=True)
+    (tmp_path / "train.py").write_text(WATCHED.format(program))
+    told: list[str] = []
+    done = Project(tmp_path, sandbox).train("traditional", blueprint_of("binary"), 5.0, told=told.append)
+    assert done.ok and told and all(one.startswith("traditional: starting") for one in told)
