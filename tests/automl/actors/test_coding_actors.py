@@ -272,13 +272,17 @@ STARTS = [Candidate("peeking", "peeking", {}), Candidate("unseeded", "unseeded",
 """
 
 
+@pytest.mark.parametrize("sampled", [True, False])
 def test_predictions_that_follow_what_is_predicted_are_refused(
-    guided: SmallModel, tracks: TrackCode, monkeypatch: pytest.MonkeyPatch
+    sampled: bool, guided: SmallModel, tracks: TrackCode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of a fit that is the same again are not, nor of one that stops early by the same rows."""
+    """Those of a fit that is the same again are not, nor of one that stops early by the same rows; whether a sample
+    comes first or training does."""
     monkeypatch.setattr(assembling, "FOREIGN_SECONDS", 2.0)
     wrong = rewritten(tracks, "models/traditional.py", own_models(tracks) + PEEKING)
-    asked = guided.input(Assembler).model_copy(update={"models": (wrong,)})
+    asked = guided.input(Assembler).model_copy(
+        update={"models": (wrong,), "sampled": sampled, "settings": Settings(seconds=1.0)}
+    )
     _, verdict = next(attempts(guided, guided.make(Assembler), asked))
     (violation,) = verdict.violations if verdict else ()
     assert (violation.code, violation.subject) == ("contract-misused", "models/traditional.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -45,7 +45,7 @@ class AssemblerInput(Model):
     models: tuple[TrackCode, ...]
     settings: Settings = Settings()
     sampled: bool = True
-    """False: training begins at once, and what fails is nobody's."""
+    """False: training begins at once, what fails is nobody's, and what models have written is tried afterwards."""
 
     @property
     def seconds(self) -> float:
@@ -90,16 +90,35 @@ class Assembler(BaseActor):
         project.write(made.files)
         material = Material.of(input.dataset, input.profile)
         foreign = {file.path for file in made.files if file not in own}
-        for code in input.models if input.sampled else ():
-            if code.unavailable:
-                continue
+        models = [code for code in input.models if not code.unavailable]
+        wrong = self._tried(project, models, foreign, material, input, context) if input.sampled else None
+        runs: list[TrackRun] = []
+        if wrong is None:
+            runs = self._in_full(project, input.tracks, material, input, context)
+        if wrong is None and not input.sampled:  # what was not tried beforehand must be believed no more than the rest
+            written = [code for code in models if any(file.path in foreign for file in code.files)]
+            wrong = self._tried(project, written, foreign, material, input, context)
+        failures = () if wrong is None else (wrong,)
+        made = made.model_copy(update={"failures": failures, "tracks": () if failures else tuple(runs)})
+        return Attempt(made, drawn.reason, drawn.fix)
+
+    def _tried(
+        self,
+        project: Project,
+        models: Sequence[TrackCode],
+        foreign: Collection[str],
+        material: Material,
+        input: AssemblerInput,
+        context: Context,
+    ) -> Violation | None:
+        """The first failure of tracks on a sample."""
+        for code in models:
             context.progress(f"{code.track}: on a sample")
             is_foreign = any(file.path in foreign for file in code.files)
             wrong = self._on_sample(project, code.track, material, input.blueprint, is_foreign)
             if wrong is not None:
-                return Attempt(made.model_copy(update={"failures": (wrong,)}), drawn.reason, drawn.fix)
-        runs = self._in_full(project, input.tracks, material, input, context)
-        return Attempt(made.model_copy(update={"tracks": tuple(runs)}), drawn.reason, drawn.fix)
+                return wrong
+        return None
 
     def _drawn(self, input: AssemblerInput, context: Context) -> Draft | Attempt[Assembly]:
         """The coders' files; after a failure of them, with one mended.
