@@ -90,6 +90,9 @@ def test_what_is_not_installed_is_an_honest_end(deals: Given) -> None:
     attempt = PlanWriter().run(plan_input(given), context())
     assert attempt.fix == TERMINATE and [one.code for one in attempt.violations] == ["algorithm-unavailable"]
     assert "catboost" in attempt.violations[0].message and "Install" in attempt.violations[0].message
+    alone = plan_input(deals).model_copy(update={"tracks": ("autogluon",)})
+    (violation,) = PlanWriter().run(alone, context()).violations
+    assert "`pip install autogluon.tabular` brings it" in violation.message
     provider = Canned([])
     assert PlanWriter(models(provider)).run(plan_input(given), context()).output is None
     assert not provider.prompts, "nothing is asked that cannot be answered"

@@ -156,7 +156,7 @@ def _choice(tables: Sequence[Raw]) -> TableError:
     )
     return TableError(
         f"There are {len(tables)} tables that do not belong together: {listed}.",
-        "Say which one is meant.",
+        "Say which one is meant, by --table NAME (`table=` in Python).",
         code="which-table",
         options=options,
     )

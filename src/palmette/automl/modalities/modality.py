@@ -103,7 +103,8 @@ class Modality(Protocol):
     def preparation_files(self) -> tuple[TextFile, ...]:
         """The project's files about rows and features."""
 
-    def unavailable(self, track: Track) -> str:
+    @staticmethod
+    def unavailable(track: Track) -> str:
         """Why there are no models of a track here, and what would help; empty where there are."""
 
     def track_files(self, track: Track) -> tuple[TextFile, ...]:

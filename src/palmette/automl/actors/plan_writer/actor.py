@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from palmette.automl.actors.plan_writer.offline import PlanWriterInput, plans, substance, wishes
 from palmette.automl.artefacts import Plan, Plans
+from palmette.automl.modalities import modality_for
 from palmette.automl.planning.algorithms import available, track_of
 from palmette.automl.planning.facts import listed, shown_figures, validation
 from palmette.automl.planning.wishes import Wishes
@@ -147,7 +148,9 @@ def _before(context: Context) -> Plans | None:
 
 def _nothing_here(input: PlanWriterInput, wanted: Wishes) -> Violation:
     here = available(input.profile, input.tracks)
-    asked = f"Asked for: {' or '.join(wanted.named)}" if wanted.named else "The request excludes the others"
+    reasons = filter(None, map(modality_for(input.profile.aim.task).unavailable, input.tracks))
+    others = " ".join(reasons).removesuffix(".") or "The request excludes the others"
+    asked = f"Asked for: {' or '.join(wanted.named)}" if wanted.named else others
     rows = input.profile.holdout.training_rows
     installed = f"installed for {', '.join(input.tracks)} and fit for {rows} rows: {', '.join(here) or 'none'}"
     message = f"No algorithm is left to plan. {asked}; {installed}."

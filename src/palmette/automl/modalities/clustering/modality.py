@@ -90,7 +90,8 @@ print(len(features))
     def preparation_files(self) -> tuple[TextFile, ...]:
         return writer.preparation_files(self.blueprint)
 
-    def unavailable(self, track: Track) -> str:
+    @staticmethod
+    def unavailable(track: Track) -> str:
         return "" if track == "traditional" else f"There are no models of the track {track!r} for clusters."
 
     def track_files(self, track: Track) -> tuple[TextFile, ...]:

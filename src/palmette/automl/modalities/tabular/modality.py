@@ -111,7 +111,8 @@ print(len(features))
     def preparation_files(self) -> tuple[TextFile, ...]:
         return writer.preparation_files(self.blueprint)
 
-    def unavailable(self, track: Track) -> str:
+    @staticmethod
+    def unavailable(track: Track) -> str:
         return available(track)
 
     def track_files(self, track: Track) -> tuple[TextFile, ...]:
