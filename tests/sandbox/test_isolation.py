@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import struct
@@ -235,6 +236,52 @@ def test_filters_are_programs_that_end(machine: str, own: bool) -> None:
     for place, (code, true, false, value) in enumerate(lines):
         jumps = {0x15: (true, false), 0x35: (true, false), 0x05: (value,)}.get(code, ())
         assert all(place + 1 + jump < len(lines) for jump in jumps)
+
+
+def judged(program: bytes, number: int, *arguments: int) -> int:
+    """What a filter says of a call, as the kernel reads it: an error, 0 where the call is allowed."""
+    data = struct.pack("=II8x6Q", number, ARCHITECTURES["x86_64"][1], *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
+    place = held = 0
+    while True:
+        code, true, false, value = struct.unpack_from("=HBBI", program, 8 * place)
+        place += 1
+        if code == 0x20:
+            (held,) = struct.unpack_from("=I", data, value)
+        elif code == 0x54:
+            held &= value
+        elif code == 0x05:
+            place += value
+        elif code == 0x06:
+            return 0 if value == 0x7FFF0000 else value & 0xFFFF
+        else:
+            place += true if (held == value if code == 0x15 else held >= value) else false
+
+
+@pytest.mark.parametrize(
+    ("number", "arguments", "own_files", "error"),
+    [
+        (141, (0, 0, 5), False, 0),  # setpriority: of itself, of another, of its user
+        (141, (0, 77, 5), False, errno.EPERM),
+        (141, (2, 0, 5), True, errno.EPERM),
+        (251, (1, 0), False, 0),  # ioprio_set: the same
+        (251, (3, 0), True, errno.EPERM),
+        (254, (3, 0, 1), True, 0),  # inotify_add_watch
+        (254, (3, 0, 1), False, errno.EACCES),
+        (70, (), True, errno.ENOSYS),  # msgrcv
+        (31, (), False, errno.ENOSYS),  # shmctl
+        (157, (4, 0), True, errno.EPERM),  # prctl: that nobody may look, that it may never become more
+        (157, (38, 1), True, 0),
+        (90, (0, 0o4755), True, errno.EPERM),  # chmod
+        (90, (0, 0o755), True, 0),
+        (56, (17,), True, 0),  # clone: a process, a user namespace
+        (56, (0x10000011,), True, errno.EPERM),
+        (0x40000000, (), True, errno.ENOSYS),
+    ],
+)
+def test_calls_are_judged_by_what_they_ask_for(
+    number: int, arguments: tuple[int, ...], own_files: bool, error: int
+) -> None:
+    assert judged(filter_of(rules(own_files=own_files, own_network=True), "x86_64"), number, *arguments) == error
 
 
 def test_bounds_hold_for_all_processes_together(isolated: Sandbox, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class Scene:
             (self.outside / name).write_text(f"secret {self.token}\n", encoding="utf-8")
         os.environ[VARIABLE] = self.token
         self._stack.callback(os.environ.pop, VARIABLE, None)
-        self._in_home = Path(pwd.getpwuid(os.getuid()).pw_dir) / f".{self.mark}"
+        self._in_home = _home() / f".{self.mark}"
         with suppress(OSError):  # a user without a home
             self._in_home.write_text(self.token, encoding="utf-8")
         self._stack.callback(self._in_home.unlink, missing_ok=True)
@@ -130,7 +130,7 @@ class Scene:
 
     def _remove_traces(self) -> Iterator[str]:
         """Takes away what a program has left elsewhere; yields what it was."""
-        for place in (sysconfig.get_path("purelib"), pwd.getpwuid(os.getuid()).pw_dir, "/tmp", "/dev/shm"):
+        for place in (sysconfig.get_path("purelib"), _home(), "/tmp", "/dev/shm"):
             for path in Path(place).glob(f"{self.mark}*"):
                 path.unlink()
                 yield f"a file was left in {place}"
@@ -187,6 +187,13 @@ class Scene:
     def _end_victim(self) -> None:
         self.victim.kill()
         self.victim.wait()
+
+
+def _home() -> Path:
+    """As programs look for it; a user whom the machine does not know by name has none."""
+    with suppress(KeyError):
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    return Path("/nonexistent")
 
 
 def _bound(one: socket.socket, address: object) -> socket.socket:
