@@ -96,7 +96,15 @@ def signature(view: View, conventions: Conventions, role: Role) -> tuple[Bound, 
                 bound += [Bound(name, "DataFrame", "table", name) for name in sorted(view.tables)]
             continue
         bound.append(Bound(parameter.name, parameter.annotation, meaning))
-    return tuple(bound)
+    return tuple(_with_config(bound) if role in ("load", "write") else bound)
+
+
+def _with_config(bound: list[Bound]) -> list[Bound]:
+    """The one parameter of what reads or writes that is nothing else is the configuration, whatever it is called."""
+    unknown = [one for one in bound if one.meaning == "other" and one.annotation[:1].isupper()]
+    if len(unknown) != 1 or any(one.meaning == "config" for one in bound):
+        return bound
+    return [one._replace(meaning="config") if one in unknown else one for one in bound]
 
 
 def shape_of(conventions: Conventions, role: Role) -> FunctionShape:

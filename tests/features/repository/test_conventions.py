@@ -9,7 +9,9 @@ import yaml
 
 from palmette.features.artefacts import FunctionShape
 from palmette.features.repository import Checkout, oldest_spark, read_conventions
+from palmette.features.signature import signature
 from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
 
 EXPECTED = yaml.safe_load((Path(__file__).parent / "expected.yaml").read_text(encoding="utf-8"))
 
@@ -97,3 +99,11 @@ def test_files_that_do_not_parse_are_passed_over(
 def test_the_oldest_spark_that_is_allowed(text: str, oldest: tuple[int, int] | None, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     assert oldest_spark(Checkout(tmp_path)) == oldest
+
+
+def test_what_reads_and_writes_take_is_the_configuration_whatever_it_is_called(
+    repository: Callable[[str], Path], run_spec: Run, user_offers: Callable[..., View]
+) -> None:
+    found = read_conventions(repository("studies"), run_spec, "user_offers")
+    meanings = {role: [one.meaning for one in signature(user_offers(), found, role)] for role in ("load", "write")}
+    assert meanings == {"load": ["spark", "config"], "write": ["frame", "config"]}

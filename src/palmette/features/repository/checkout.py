@@ -6,8 +6,9 @@ import ast
 import configparser
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,6 +19,8 @@ _SKIPPED = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__
 _LARGEST = 400_000
 """Bytes; a larger file is not something that a team writes by hand."""
 _MOST_FILES = 20_000
+TEST_NAMES = ("test_*.py", "*_test.py")
+"""What pytest takes for tests, unless it is told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Module:
     name: str
     """Import name, e.g. `offers.features.user_activity`."""
     text: str
+    is_test: bool = False
+    """Whether it is one of tests, or belongs to them."""
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -131,16 +136,6 @@ class Module:
         package = package[: len(package) - node.level + 1]
         return ".".join([*package, *([node.module] if node.module else [])])
 
-    @property
-    def is_test(self) -> bool:
-        parts = PurePosixPath(self.path).parts
-        return (
-            self.stem.startswith("test_")
-            or self.stem.endswith("_test")
-            or self.stem == "conftest"
-            or any(part in ("tests", "test") for part in parts[:-1])
-        )
-
 
 class Checkout:
     """The files of a repository that a person wrote, by relative path."""
@@ -161,7 +156,9 @@ class Checkout:
     def modules(self) -> tuple[Module, ...]:
         """All Python files."""
         return tuple(
-            Module(path, self.import_name(path), self.text(path)) for path in self.paths if path.endswith(".py")
+            Module(path, self.import_name(path), self.text(path), self.is_test(path))
+            for path in self.paths
+            if path.endswith(".py")
         )
 
     @cached_property
@@ -194,6 +191,20 @@ class Checkout:
         except configparser.Error:
             return configparser.ConfigParser(interpolation=None)
         return parser
+
+    @cached_property
+    def test_names(self) -> tuple[str, ...]:
+        """What files of tests are called, as patterns: pytest's `python_files`."""
+        own = _dig(self.tool("pytest") or {}, "ini_options", "python_files")
+        found = own.split() if isinstance(own, str) else _strings(own)
+        for path, section in (("setup.cfg", "tool:pytest"), ("pytest.ini", "pytest"), ("tox.ini", "pytest")):
+            found += self.ini(path).get(section, "python_files", fallback="").split()
+        return tuple(found) or TEST_NAMES
+
+    def is_test(self, path: str) -> bool:
+        """Whether a Python file is one of tests, or belongs to them."""
+        *folders, name = PurePosixPath(path).parts
+        return name == "conftest.py" or {"tests", "test"} & {*folders} != set() or is_called(name, self.test_names)
 
     @cached_property
     def python_roots(self) -> tuple[str, ...]:
@@ -289,6 +300,11 @@ def _dig(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+def is_called(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a file's name fits one of the patterns."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _strings(value: Any) -> list[str]:

@@ -56,7 +56,7 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
     """
     checkout = checkout or Checkout(root)
     neighbours = find_neighbours(checkout)
-    readme = read_readme(checkout.text(run.repository.readme))
+    readme = read_readme(checkout.text(run.repository.readme), checkout.test_names)
     functions = _functions(
         readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
     )
@@ -179,7 +179,7 @@ class _Paths(NamedTuple):
                 if pattern is None or path == own:
                     continue
                 name = PurePosixPath(path).name
-                if path.endswith(".py") and ("test" in name or "/tests/" in f"/{path}"):
+                if path.endswith(".py") and ("test" in name or checkout.is_test(path)):
                     tests[pattern] += 1
                 elif path.endswith((".yaml", ".yml")):
                     configs[pattern] += 1

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
-from palmette.features.repository.checkout import source_of
+from palmette.features.repository.checkout import TEST_NAMES, is_called, source_of
 from palmette.features.repository.neighbours import role_by_name
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
@@ -54,14 +55,14 @@ class ReadmeConventions:
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
 
 
-def read_readme(text: str) -> ReadmeConventions:
-    """The conventions that a README states.
+def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES) -> ReadmeConventions:
+    """The conventions that a README states, of a repository whose tests are called so.
 
     >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
     'jobs/{view}.py'
     """
     bullets = _bullets(_FENCE.sub("", text))
-    paths = _paths(text)
+    paths = _paths(text, test_names)
     length = re.search(
         r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE
     )
@@ -89,7 +90,7 @@ def _bullets(text: str) -> list[str]:
     return items
 
 
-def _paths(text: str) -> dict[str, str]:
+def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
     """The first backticked path with a placeholder, for each kind of file."""
     found: dict[str, str] = {}
     for code in [
@@ -101,7 +102,8 @@ def _paths(text: str) -> dict[str, str]:
         path = _PLACEHOLDER.sub("{view}", code).removeprefix("./")
         if path.startswith("/") or ".." in path or path.count("{view}") > 2:
             continue
-        is_test = "test" in path.rsplit("/", 1)[-1]
+        name = path.rsplit("/", 1)[-1]
+        is_test = "test" in name or is_called(name, test_names)
         kind = "config_path" if not path.endswith(".py") else "test_path" if is_test else "script_path"
         found.setdefault(kind, path)
     return found
