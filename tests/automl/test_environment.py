@@ -135,8 +135,10 @@ def test_every_topology_can_be_run(path: Path) -> None:
 def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no topology 'imll'.* 'iml'"):
         topology_file("imll")
-    with pytest.raises(UserError, match=r"The argument 'settings.seconds' is -1"):
+    with pytest.raises(UserError, match=r"The argument 'budget' is -1"):
         open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
+    with pytest.raises(UserError, match="'budgt' .* Did you mean 'budget'"):
+        open_automl({"budgt": 5}, tmp_path)
     with pytest.raises(UserError, match="'colour'"):
         open_automl({"colour": "red"}, tmp_path)
 

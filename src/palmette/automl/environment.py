@@ -103,10 +103,11 @@ def _wanted(arguments: dict[str, JsonValue]) -> Wanted:
         return Wanted.model_validate(arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        known = ", ".join(sorted(Wanted.model_fields))
-        message = f"The argument {name!r} is {first['input']!r}: {first['msg']}."
-        raise UserError(message, f"Arguments are: {known}.", code="bad-argument") from error
+        name = ".".join(map(str, first["loc"])).removeprefix("settings.").replace("seconds", "budget")
+        known = {"request", "budget", *Wanted.model_fields, *Settings.model_fields} - {"text", "settings", "seconds"}
+        guess = "" if name in known else did_you_mean(name, known)
+        message = f"The argument {name!r} is {first['input']!r}: {first['msg']}.{guess}"
+        raise UserError(message, f"Arguments are: {', '.join(sorted(known))}.", code="bad-argument") from error
 
 
 def topology_file(name: str) -> Path:
