@@ -61,8 +61,7 @@ def main() -> None:
     if spec["ending"] and ended != "exited":
         _end_there(spec["ending"], spec["env"])
     remove(spec["scratch"])
-    if "place" in spec:
-        remove_unheld(spec["place"])
+    remove_unheld(spec["place"])
     with suppress(OSError):
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
 
