@@ -14,6 +14,7 @@ from palmette.engine import ArtefactStore, find_run, run_state
 from palmette.engine.runs import summarise
 from palmette.errors import MachineError, RunError, UserError, did_you_mean
 from palmette.sandbox import Sandbox
+from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
 
 SECONDS = 3600.0
@@ -76,8 +77,11 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
             raise UserError(message, "Name a file with rows.", code="no-rows")
         given = ("--model", "model", "--input", str(asked), "--output", str(said))
         done = Project(folder, Sandbox()).python("predict.py", *given, seconds=SECONDS, write=place)
-        if done.ok:
-            return said.read_text(encoding="utf-8")
+        try:
+            if done.ok:
+                return read_made(place, said.name).decode()
+        except (OSError, ValueError) as error:
+            done = done.model_copy(update={"stderr": f"its answers cannot be read: {error}"})
     last = (done.stderr.strip().splitlines() or [done.note])[-1]
     if REFUSAL in last:
         message = f"{str(rows)!r} is not what this model was made for: {last.partition(REFUSAL)[2]}."

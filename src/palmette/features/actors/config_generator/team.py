@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import JsonValue, TypeAdapter
+
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config, Construction, Conventions
@@ -17,10 +19,13 @@ from palmette.features.pyspark.configuration import config_classes, config_lines
 from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
 from palmette.features.repository.neighbours import find_neighbours
 from palmette.sandbox import Access, Limits, Sandbox, python_command
+from palmette.sandbox.reading import read_json
 
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
 _MOST_CANDIDATES = 5
+_ANSWER = TypeAdapter(dict[str, JsonValue])
+_ANSWER_BYTES = 1 << 26
 
 
 class TeamAnswer(NamedTuple):
@@ -72,7 +77,7 @@ class TeamCode:
             env={"PYTHONPATH": ":".join(roots)},
         )
         try:
-            answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+            answer = _ANSWER.validate_python(read_json(folder, "answer.json", _ANSWER_BYTES))
         except (OSError, ValueError):
             return TeamAnswer(
                 {},
