@@ -13,6 +13,7 @@ from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.literals import value_text
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
+from palmette.features.actors.testcase_generator.cover import cover
 from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
@@ -222,3 +223,47 @@ def test_days_without_a_time_are_told_apart_at_the_start_of_a_window() -> None:
         {"filter": "id > 0"}, {"name": "tickets", "dtype": "bigint", "aggregate": count}, registry, ["user_id"]
     )
     assert "tickets: rows exactly at the start of the window do not count" in suite.told(suite.cases())
+
+
+def test_conditions_on_ages_and_counts_are_told_apart(user_offers: Callable[..., View]) -> None:
+    """There are as many events, and events as long ago, as conditions name; also where an age in whole days is 0."""
+    events = {"source": "redemptions", "window": "30d"}
+    view = user_offers(features=[
+        {"name": "days", "dtype": "int",
+         "aggregate": {"function": "days_since_last", "where": "amount >= 50", **events}},
+        {"name": "small", "dtype": "bigint", "aggregate": {"function": "count", "where": "amount < 50", **events}},
+        {"name": "amounts", "dtype": "bigint", "aggregate": {"function": "count_distinct", "of": "amount", **events}},
+        {"name": "state", "dtype": "string", "derive": "case when days < 5 then 'new' when days >= 20 then 'old' end"},
+        {"name": "is_regular", "dtype": "boolean", "derive": "small >= 4 and not amounts > 6"},
+    ])  # fmt: skip
+    suite = Suite(view)
+    edges = ("rows exactly at the cut-off count", "rows exactly at the start of the window do not count")
+    ages = ("the first event counts, not the last", "days are counted from availability", "the window is 31d")
+    wrong = {f"days: {what}" for what in (*edges, *ages)}
+    wrong |= {f"state: {what}" for what in ("lt became lte", "gte became gt", "5 became 6", "20 became 21")}
+    wrong |= {f"is_regular: {what}" for what in ("gte became gt", "gt became gte", "4 became 5", "6 became 7")}
+    assert wrong - suite.told(suite.cases()) == set()
+
+
+def test_what_rows_find_in_other_tables_is_told_apart() -> None:
+    """States that change between an event and the cut-off, different ones of an entity, and none beside one."""
+    states = {"table": "offer_snapshots", "on": ["offer_id"], "cardinality": "many_to_one"}
+    then = {"join": {**states, "columns": {"status_then": "status", "budget": "budget_left"}}}
+    now = {"join": {**states, "columns": {"status_now": "status"}, "at": "cutoff"}}
+    where = "status_then != status_now"
+    least = {"function": "min", "source": "redemptions", "of": "budget", "window": "7d", "where": where}
+    feature = {"name": "least", "dtype": "decimal(12,2)", "aggregate": least}
+    suite = suite_with([then, now], feature, keys=["user_id"])
+    wrong = {f"least: {what}" for what in (
+        "rows exactly at the cut-off count", "rows exactly at the start of the window do not count", "min became max",
+        "the window is 8d", "windows go by availability", "nulls are 0")}  # fmt: skip
+    assert wrong - suite.told(suite.cases()) == set()
+
+
+def test_cases_hold_no_rows_that_they_were_not_chosen_for(user_offers: Callable[..., View]) -> None:
+    """A part that is there for one feature brings no rows of the tables of others."""
+    suite = Suite(user_offers())
+    chosen = cover(suite.candidates)
+    other = [each for each in chosen if not any("country" in what for what in each.tells)]
+    assert other and any("users" in each.part.rows for each in other)
+    assert not any(suite.trimmed(each).get("users") for each in other)

@@ -37,6 +37,17 @@ def state_moments(view: View, table: Table) -> set[str]:
     }
 
 
+def columns_joined(view: View, table: Table) -> dict[str, set[str]]:
+    """By name of another table: the columns that rows of the table take from it."""
+    found: dict[str, set[str]] = {}
+    for source in view.sources:
+        for step in (*source.early, *source.late):
+            if isinstance(step, JoinStep) and source.table == table:
+                taken = step.join.columns
+                found.setdefault(step.join.table, set()).update(taken.values() if isinstance(taken, dict) else taken)
+    return found
+
+
 def lengths_of(view: View, table: Table) -> list[timedelta]:
     """Lengths of time between events that the view's sessions and gaps ask about."""
     found: list[timedelta] = []

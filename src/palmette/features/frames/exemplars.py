@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
+from palmette.features.frames.asked import state_moments
 from palmette.features.frames.studio import Entity, Row, Studio, Values
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
@@ -24,17 +26,35 @@ class Exemplar:
     values: Mapping[str, Values]
     """By table."""
     features: frozenset[str]
-    """Those whose value is not null, not nothing (0, false, empty) and not the default."""
+    """Those whose value is neither null nor the default, nor nothing (0, false, empty) where it can be something."""
+    later: Mapping[str, Values] = field(default_factory=dict)
+    """By table of states that are looked up both at events and at the cut-off: the state between the two."""
+    quiet: Mapping[str, Values] = field(default_factory=dict)
+    """By table: values with which an entity is there, and as few of these features as can be have a value."""
 
     def rows(
-        self, studio: Studio, entity: Entity, cutoff: datetime, *, without: Sequence[str] = ()
+        self,
+        studio: Studio,
+        entity: Entity,
+        cutoff: datetime,
+        changed: Mapping[str, Values] = MappingProxyType({}),
+        *,
+        without: Sequence[str] = (),
     ) -> dict[str, list[Row]]:
-        """One row in each table: states valid since long ago, events shortly before the cut-off, a spine row at it."""
+        """One row in each table: states valid since long ago, events shortly before the cut-off, a spine row at it.
+
+        A state that changes in between has two. `changed` are other values, by table.
+        """
         return {
-            name: [usual_row(studio, table, entity, self.values[name], cutoff)]
+            name: self.rows_of(studio, table, entity, cutoff, changed.get(name, {}))
             for name, table in studio.view.tables.items()
             if name not in without
         }
+
+    def rows_of(self, studio: Studio, table: Table, entity: Entity, cutoff: datetime, changed: Values) -> list[Row]:
+        """Those of one table."""
+        values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
+        return usual_rows(studio, table, entity, values, None if later is None else {**later, **changed}, cutoff)
 
     def contrast(self, studio: Studio, table: Table) -> Values:
         """Another value in every column that can have one."""
@@ -55,29 +75,48 @@ class Exemplar:
         return given
 
 
-def usual_row(studio: Studio, table: Table, entity: Entity, values: Values, cutoff: datetime) -> Row:
+def usual_row(
+    studio: Studio, table: Table, entity: Entity, values: Values, cutoff: datetime, until: datetime | None = None
+) -> Row:
     """A row as it should count at the cut-off."""
     if table == studio.spine and table not in studio.events():
         return studio.row(table, entity, values, cutoff)
     if table.kind in ("snapshot", "scd2"):
-        return studio.row(table, entity, values, max(cutoff - LONG_AGO, studio.earliest(table, cutoff)))
+        return studio.row(table, entity, values, max(cutoff - LONG_AGO, studio.earliest(table, cutoff)), until=until)
     return studio.row(table, entity, values, cutoff - max(SOON, studio.step(table)))
+
+
+def usual_rows(
+    studio: Studio, table: Table, entity: Entity, values: Values, later: Values | None, cutoff: datetime
+) -> list[Row]:
+    """The usual row; of a state that changes between the usual event and the cut-off, both rows."""
+    first = usual_row(studio, table, entity, values, cutoff)
+    if later is None:
+        return [first]
+    change = cutoff - SOON / 2
+    if table.valid_to:
+        first = usual_row(studio, table, entity, values, cutoff, until=change)
+    return [first, studio.row(table, entity, later, change)]
 
 
 def find_exemplars(studio: Studio, cutoff: datetime, most: int = 4) -> list[Exemplar]:
     """A few entities that together give as many features as possible a value, the richest first."""
     prune(studio, cutoff)
     entities = [Entity(i) for i in range(TRIES)]
-    values = [{name: studio.wild(table) for name, table in studio.view.tables.items()} for _ in entities]
-    rows: dict[str, list[Row]] = {name: [] for name in studio.view.tables}
-    for entity, chosen in zip(entities, values, strict=True):
-        for name, table in studio.view.tables.items():
-            rows[name].append(usual_row(studio, table, entity, chosen[name], cutoff))
+    tables = studio.view.tables
+    values = [{name: studio.wild(table) for name, table in tables.items()} for _ in entities]
+    changing = [table for table in tables.values() if state_moments(studio.view, table) == {"event", "cutoff"}]
+    later = [{table.name: studio.wild(table) for table in changing} for _ in entities]
+    rows: dict[str, list[Row]] = {name: [] for name in tables}
+    for entity, chosen, then in zip(entities, values, later, strict=True):
+        for name, table in tables.items():
+            rows[name] += usual_rows(studio, table, entity, chosen[name], then.get(name), cutoff)
     scores = _scores(studio, rows, cutoff)
     exemplars = [
-        Exemplar(chosen, scores.get(repr(_grain(studio, entity)), frozenset()))
-        for entity, chosen in zip(entities, values, strict=True)
+        Exemplar(chosen, scores.get(repr(_grain(studio, entity)), frozenset()), then)
+        for entity, chosen, then in zip(entities, values, later, strict=True)
     ]
+    there = [each for entity, each in zip(entities, exemplars, strict=True) if repr(_grain(studio, entity)) in scores]
     picked: list[Exemplar] = []
     covered: set[str] = set()
     while exemplars and len(picked) < most:
@@ -86,7 +125,11 @@ def find_exemplars(studio: Studio, cutoff: datetime, most: int = 4) -> list[Exem
             break
         picked.append(best)
         covered |= best.features
-    return picked
+    return [replace(each, quiet=_quietest(there, each.features).values if there else {}) for each in picked]
+
+
+def _quietest(exemplars: Sequence[Exemplar], features: frozenset[str]) -> Exemplar:
+    return min(exemplars, key=lambda each: len(each.features & features))
 
 
 def _grain(studio: Studio, entity: Entity) -> list[Any]:
@@ -102,21 +145,22 @@ def _grain(studio: Studio, entity: Entity) -> list[Any]:
 
 
 def _scores(studio: Studio, rows: dict[str, list[Row]], cutoff: datetime) -> dict[str, frozenset[str]]:
-    """By grain: the features with a value."""
+    """By grain: the features with a value; 0, false and empty are values where no entity has another."""
     view = studio.view
     try:
         output = expected(view, studio.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
     except (NotCovered, WouldFail):
         return {}
+    found = [
+        {each.name: row[each.name] for each in view.features if row.get(each.name) not in (None, each.default)}
+        for row in output.rows
+    ]
+    something = {name for values in found for name, value in values.items() if value}
     scores: dict[str, frozenset[str]] = {}
-    for row in output.rows:
-        found = frozenset(
-            feature.name
-            for feature in view.features
-            if row.get(feature.name) and row[feature.name] != feature.default
-        )
+    for row, values in zip(output.rows, found, strict=True):
         key = repr([row[name] for name in view.grain])
-        scores[key] = scores.get(key, frozenset()) | found
+        named = frozenset(name for name, value in values.items() if value or name not in something)
+        scores[key] = scores.get(key, frozenset()) | named
     return scores
 
 

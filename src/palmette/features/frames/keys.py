@@ -88,6 +88,10 @@ class KeyRing:
     def link(self, table: Table, column: str) -> Place | None:
         return self.links.get(Place(table.name, column))
 
+    def links_of(self, table: Table) -> frozenset[Place]:
+        """The links of a table's columns."""
+        return frozenset(link for column in table.columns if (link := self.link(table, column.name)) is not None)
+
     def value(self, link: Place, column: Column, number: int) -> Any:
         """The key number `number` (from 0) as a value of the column."""
         if column.values:

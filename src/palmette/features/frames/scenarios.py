@@ -16,6 +16,7 @@ from palmette.features.frames.exemplars import find_exemplars
 from palmette.features.frames.histories import histories
 from palmette.features.frames.scene import Scene
 from palmette.features.frames.studio import Studio
+from palmette.features.frames.thresholds import thresholds
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
@@ -46,7 +47,7 @@ class Staged(NamedTuple):
         return Scenario(self.name, self.why, frames, None if view.cutoff == "spine" else cutoff)
 
 
-def scenarios(view: View, seed: int = 0, count: int = 12) -> list[Scenario]:
+def scenarios(view: View, seed: int = 0, count: int = 13) -> list[Scenario]:
     """At most `count` scenarios, the most telling first; the same for the same view and seed.
 
     All values are legal for the registry: types, nulls, keys that are declared unique, closed sets, lengths, retention,
@@ -115,6 +116,12 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
         histories,
         "plain",
         "Events of one entity exactly a timeout apart, across the cut-off, and known late.",
+    ),
+    (
+        "thresholds",
+        thresholds,
+        "plain",
+        "As many events, and events as long ago, as conditions on other features name.",
     ),
     ("spring", scenes.boundaries, "spring", "Windows that span the day on which clocks go forward."),
     ("autumn", crowd, "autumn", "Many events around the day on which clocks go back."),

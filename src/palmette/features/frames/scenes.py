@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from palmette.features.frames.asked import state_moments, windows_of
+from palmette.features.frames.asked import columns_joined, state_moments, windows_of
 from palmette.features.frames.exemplars import LONG_AGO, SOON, Exemplar, usual_row
 from palmette.features.frames.keys import GRAIN, Place
-from palmette.features.frames.scene import Scene
+from palmette.features.frames.scene import Rows, Scene
 from palmette.features.frames.studio import Entity, Row, Values
 from palmette.features.oracle.clock import day_of, midnight, window_start
 from palmette.features.spec.dfr import Column, Table
@@ -21,6 +21,8 @@ DAY, HOUR, SECOND, MICROSECOND = (
     timedelta(seconds=1),
     timedelta(microseconds=1),
 )
+STRANGERS = 1000
+"""From here on, numbers of entities that have no rows but those which name them."""
 
 
 class Instant(NamedTuple):
@@ -29,6 +31,15 @@ class Instant(NamedTuple):
     note: str
     at: datetime
     available: datetime | None = None
+
+
+class Companion(NamedTuple):
+    """An event within all windows, and how to say so."""
+
+    note: str
+    values: Values
+    others: tuple[Place, ...] = ()
+    """Links by which it is of another entity."""
 
 
 def boundaries(scene: Scene) -> None:
@@ -44,10 +55,10 @@ def boundaries(scene: Scene) -> None:
             for instant in edges if backwards else ():
                 note = f"the second of two {table.name} {instant.note}"
                 _at(scene, exemplar, table, instant, (f"pairs_of_{table.name}_at_the_edges", note), second=True)
-            for values in (exemplar.values[table.name], exemplar.contrast(studio, table)) if bare else ():
+            for beside in _companions(scene, exemplar, table) if bare else ():
                 for instant in (*edges, *late):
-                    about = f"{table.name}_beside_others", f"{table.name} {instant.note}, and one within"
-                    _at(scene, exemplar, table, instant, about, second=backwards, beside=values)
+                    about = f"{table.name}_beside_others", f"{table.name} {instant.note}, and {beside.note}"
+                    _at(scene, exemplar, table, instant, about, second=backwards, beside=beside)
     _more_cutoffs(scene)
 
 
@@ -59,16 +70,37 @@ def _at(
     about: tuple[str, str],
     *,
     second: bool = False,
-    beside: Values | None = None,
+    beside: Companion | None = None,
 ) -> None:
-    """An event at the instant; perhaps with another an hour before, or one of these values within all windows."""
+    """An event at the instant; perhaps with another an hour before, or one within all windows."""
     studio, entity, given = scene.studio, scene.entity(), exemplar.values[table.name]
     rows = [studio.row(table, entity, given, instant.at, available=instant.available)]
     if second:
         rows.insert(0, studio.row(table, entity, given, instant.at - HOUR))
     if beside is not None:
-        rows.append(studio.row(table, entity, beside, scene.cutoff - SOON))
+        rows.append(studio.row(table, stranger(entity, beside.others), beside.values, scene.cutoff - SOON))
     scene.case(exemplar, table, entity, rows, about)
+
+
+def _companions(scene: Scene, exemplar: Exemplar, table: Table) -> Iterator[Companion]:
+    """Events that bring the row of the output: one alike, others that differ, count for little, or find nothing."""
+    values = exemplar.values[table.name]
+    yield Companion("one within", values)
+    yield Companion("one within", exemplar.contrast(scene.studio, table))
+    if exemplar.quiet:
+        yield Companion("one within that counts for little", exemplar.quiet[table.name])
+    if others := other_links(scene, table):
+        yield Companion(f"one within of another {' and '.join(link.column for link in others)}", values, others)
+
+
+def other_links(scene: Scene, table: Table) -> tuple[Place, ...]:
+    """By what rows of a table find those of other tables, the keys of the grain aside."""
+    return tuple(sorted(link for link in scene.studio.keys.links_of(table) if link.table != GRAIN))
+
+
+def stranger(entity: Entity, links: Iterable[Place], number: int = 1) -> Entity:
+    """The entity with another one's keys by these links."""
+    return Entity(entity.number, {link: entity.number + number * STRANGERS for link in links})
 
 
 def _looks_back(scene: Scene, table: Table) -> bool:
@@ -150,13 +182,12 @@ def values(scene: Scene) -> None:
 
 def _one_value(scene: Scene, exemplar: Exemplar, table: Table, column: Column, value: Any) -> None:
     entity = scene.entity()
-    given = {**exemplar.values[table.name], column.name: value}
     text = "another value" if column.personal else value if isinstance(value, str) else str(value)
     scene.case(
         exemplar,
         table,
         entity,
-        [usual_row(scene.studio, table, entity, given, scene.cutoff)],
+        exemplar.rows_of(scene.studio, table, entity, scene.cutoff, {column.name: value}),
         (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]),
     )
 
@@ -174,14 +205,9 @@ def absences(scene: Scene) -> None:
         for column in table.columns:
             if column.nullable and column.name not in table.keys:
                 entity = scene.entity()
-                row = usual_row(studio, table, entity, exemplar.values[table.name], scene.cutoff)
-                scene.case(
-                    exemplar,
-                    table,
-                    entity,
-                    [studio.dated(table, {**row, column.name: None})],
-                    (f"nulls_in_{table.name}", f"null {column.name}"),
-                )
+                rows = exemplar.rows_of(studio, table, entity, scene.cutoff, {})
+                nulls = [studio.dated(table, {**row, column.name: None}) for row in rows]
+                scene.case(exemplar, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
     _alone(scene)
     _strangers(scene)
     _neighbours(scene)
@@ -201,9 +227,9 @@ def _strangers(scene: Scene) -> None:
         links = {column.name: link for column in table.columns if (link := keys.link(table, column.name)) is not None}
         for name, link in links.items():
             entity = scene.entity()
-            stranger = Entity(entity.number, {link: entity.number + 1000})
+            other = stranger(entity, [link])
             rows = exemplar.rows(scene.studio, entity, scene.cutoff, without=[table.name])
-            rows[table.name] = [usual_row(scene.studio, table, stranger, exemplar.values[table.name], scene.cutoff)]
+            rows[table.name] = [usual_row(scene.studio, table, other, exemplar.values[table.name], scene.cutoff)]
             scene.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
 
@@ -247,10 +273,41 @@ def repeats(scene: Scene) -> None:
             if not table.keys_enforced:
                 entity = scene.entity()
                 scene.case(exemplar, table, entity, _twice(scene, table, entity, plain), (about, "repeated rows"))
+        _of_several(scene, table)
     spine = studio.spine
     if spine is not None and not spine.keys_enforced:
         rows = list(scene.parts[0].rows[spine.name]) if scene.parts else []
         scene.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
+
+
+def _of_several(scene: Scene, table: Table) -> None:
+    """Events of one entity that find different values in another table."""
+    studio = scene.studio
+    for name, columns in columns_joined(studio.view, table).items():
+        links = studio.keys.links_of(studio.view.tables[name]).intersection(other_links(scene, table))
+        for column in studio.free(studio.view.tables[name]) if links else ():
+            values = studio.palettes[name, column.name][:3] if column.name in columns else []
+            about = f"repeated_{table.name}", f"several with their own {column.name} in {name}"
+            for exemplar in relevant(scene, table) if len(values) > 1 else ():
+                for order in (values, values[::-1]):
+                    changes = [{name: {column.name: value}} for value in order]
+                    scene.add(*about, _found_by(scene, exemplar, table, links, changes))
+
+
+def _found_by(
+    scene: Scene, exemplar: Exemplar, table: Table, links: Set[Place], changes: Sequence[Mapping[str, Values]]
+) -> Rows:
+    """Events of one entity, each with rows of its own in the tables that it finds by the links."""
+    studio, entity = scene.studio, scene.entity()
+    rows = {name: list(each) for name, each in exemplar.rows(studio, entity, scene.cutoff, changes[0]).items()}
+    alone = [each.name for each in studio.view.tables.values() if not studio.keys.links_of(each) & links]
+    for number, changed in enumerate(changes[1:], 1):
+        other = stranger(entity, links, number)
+        for name, each in exemplar.rows(studio, other, scene.cutoff, changed, without=[*alone, table.name]).items():
+            rows[name] += each
+        at = scene.cutoff - SOON - number * max(HOUR, studio.step(table))
+        rows[table.name].append(studio.row(table, other, exemplar.values[table.name], at))
+    return rows
 
 
 def _twice(scene: Scene, table: Table, entity: Entity, given: Mapping[str, Any]) -> list[Row]:

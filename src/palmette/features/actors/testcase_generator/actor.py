@@ -92,7 +92,7 @@ class TestcaseGenerator(Agent):
         possible = self.suite().possible
         found: dict[bool, dict[str, list[str]]] = {True: defaultdict(list), False: defaultdict(list)}
         for other in self.suite().deviants:
-            if other.what in possible:
+            if other.what in possible and other.is_listed:
                 where, _, what = other.what.rpartition(": ")
                 found[other.is_boundary][what].append(where or self.view.name)
         lines = {

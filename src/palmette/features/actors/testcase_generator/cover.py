@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from palmette.features.actors.testcase_generator.deviations import Deviant
@@ -152,7 +152,10 @@ def outcome(studio: Studio, rows: Rows, cutoff: datetime) -> Frame | None:
 
 
 def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> list[Candidate]:
-    """The fewest candidates that together tell everything that any of them tells; `survivors` several times over."""
+    """The fewest candidates that together tell everything that any of them tells; `survivors` several times over.
+
+    Each is left with what it was chosen for.
+    """
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
     wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
@@ -163,9 +166,10 @@ def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> lis
             left,
             key=lambda candidate: (sum(1 for what in candidate.tells if wanted[what] > 0), -candidate.size),
         )
-        if not any(wanted[what] > 0 for what in best.tells):
+        purpose = frozenset(what for what in best.tells if wanted[what] > 0)
+        if not purpose:
             break
         left.remove(best)
-        chosen.append(best)
-        wanted.subtract({what: 1 for what in best.tells if wanted[what] > 0})
+        chosen.append(replace(best, tells=purpose))
+        wanted.subtract(purpose)
     return chosen

@@ -12,17 +12,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from palmette.features.actors.testcase_generator.readings import READINGS
+from palmette.features.actors.testcase_generator.readings import AGES, EARLIER, READINGS, states_earlier
+from palmette.features.actors.testcase_generator.steps import step_deviations
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, Shared
 from palmette.features.spec import fsc, fsc_steps
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 WINDOW = "the window is"
 """How deviations begin that are about the length of a window."""
+COLUMN = "the column is"
+"""The same for another column of the same type."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Deviant:
     """Whether there can be other rows too."""
     is_boundary: bool = False
     """Whether it is about the edges of time."""
+    is_listed: bool = True
+    """Whether a model is told of it; what nobody would do who reads with care, cases show all the same."""
 
     def output(
         self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: Shared | None = None
@@ -163,7 +169,11 @@ def _features(view: View) -> Iterator[Deviant]:
                 _with(small, changed),
                 moves_rows=False,
                 is_boundary=what.startswith(WINDOW),
+                is_listed=not what.startswith(COLUMN),
             )
+        if isinstance(feature.computation, fsc.Aggregate) and feature.computation.function == "days_since_last":
+            for what, reference in AGES:
+                yield Deviant(f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False)
 
 
 def _with(view: View, changed: ViewFeature) -> View:
@@ -267,6 +277,11 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
         longer = Duration(aggregate.half_life.amount * 2, aggregate.half_life.unit)
         yield "the half-life is twice as long", {"half_life": longer}
     yield from _operand(aggregate)
+    schema = view.source(aggregate.source).table_schema
+    alike = [name for name, kind in schema.items() if kind == schema.get(aggregate.of or "")]
+    if len(alike) > 1:
+        other = alike[(alike.index(aggregate.of or "") + 1) % len(alike)]
+        yield f"{COLUMN} {other}", {"of": other}
 
 
 def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -290,11 +305,23 @@ def _sources(view: View) -> Iterator[Deviant]:
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
         small = narrowed(view, (*names, *populating(view)))
         steps = (*source.early, *source.late)
+        for table in dict.fromkeys(step.join.table for step in steps if isinstance(step, fsc_steps.JoinStep)):
+            yield from _joined_states(small, names, view.tables[table], source.name)
         for index, step in enumerate(steps):
-            for what, changed in _steps(step):
+            for what, changed in step_deviations(step):
                 other = _with_steps(source, index, changed)
                 sources = tuple(other if each is source else each for each in small.sources)
                 yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
+
+
+def _joined_states(view: View, names: tuple[str, ...], table: Table, source: str) -> Iterator[Deviant]:
+    """Other states than the newest before the moment at which they are looked up."""
+    if table.kind not in ("snapshot", "scd2"):
+        return
+    every = view.with_tables({**view.tables, table.name: table.model_copy(update={"kind": "event"})})
+    yield Deviant(f"{source}: every state of {table.name} is found", names, every, is_listed=False)
+    for what, by in EARLIER:
+        yield Deviant(f"{source}: {table.name} {what}", names, view, states_earlier(table, by), is_listed=False)
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:
@@ -303,75 +330,3 @@ def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, .
         return replace(source, early=(*source.early[:index], *changed, *source.early[index + 1 :]))
     index -= len(source.early)
     return replace(source, late=(*source.late[:index], *changed, *source.late[index + 1 :]))
-
-
-def _steps(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    match step:
-        case fsc_steps.FilterStep():
-            yield "the filter was dropped", ()
-            for what, sql in text_deviations(step.filter):
-                yield f"in the filter, {what}", (fsc_steps.FilterStep(filter=sql),)
-        case fsc_steps.ComputeStep():
-            for name, text in step.compute.items():
-                for what, sql in text_deviations(text):
-                    yield f"in {name}, {what}", (fsc_steps.ComputeStep(compute={**step.compute, name: sql}),)
-        case fsc_steps.ReplaceStep():
-            for old in step.replace.values:
-                rest = {key: value for key, value in step.replace.values.items() if key != old}
-                kept = (step.model_copy(update={"replace": step.replace.model_copy(update={"values": rest})}),)
-                yield f"{old!r} in {step.replace.column} stays", kept if rest else ()
-        case fsc_steps.CategoriseStep():
-            yield from _categories(step)
-        case fsc_steps.JoinStep():
-            other = "drop" if step.join.unmatched == "keep" else "keep"
-            yield f"unmatched rows: {other}", (_step(step, "join", unmatched=other),)
-            moment = "cutoff" if step.join.at == "event" else "event"
-            yield f"{step.join.table} as known at the {moment}", (_step(step, "join", at=moment),)
-        case fsc_steps.PreviousStep() | fsc_steps.GapStep() | fsc_steps.SessionStep():
-            yield from _looking_back(step)
-        case _:
-            pass
-
-
-def _looking_back(
-    step: fsc_steps.PreviousStep | fsc_steps.GapStep | fsc_steps.SessionStep,
-) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    match step:
-        case fsc_steps.SessionStep():
-            longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
-            yield "the timeout is longer", (_step(step, "session", timeout=longer),)
-            yield from _entity(step, "session", step.session.by)
-        case fsc_steps.GapStep():
-            yield from _entity(step, "gap", step.gap.by)
-        case fsc_steps.PreviousStep():
-            before = _step(step, "previous", offset=step.previous.offset + 1)
-            yield "the event before the previous one", (before,)
-            for what, sql in text_deviations(step.previous.of):
-                yield f"in {step.previous.column}, {what}", (_step(step, "previous", of=sql),)
-            yield from _entity(step, "previous", step.previous.by)
-
-
-def _entity(step: fsc_steps.Step, name: str, by: tuple[str, ...]) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    """Other events are looked at without one of the keys."""
-    for key in by if len(by) > 1 else ():
-        yield f"{key} is not a key of {name}", (_step(step, name, by=tuple(each for each in by if each != key)),)
-
-
-def _step(step: Any, name: str, **update: Any) -> Any:
-    return step.model_copy(update={name: getattr(step, name).model_copy(update=update)})
-
-
-def _categories(step: fsc_steps.CategoriseStep) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    rule = step.categorise
-    for index, bound in enumerate(rule.buckets):
-        buckets = (*rule.buckets[:index], bound + 0.001, *rule.buckets[index + 1 :])
-        yield f"{bound} belongs to the bucket below", (_step(step, "categorise", buckets=buckets),)
-    for index, case in enumerate(rule.cases):
-        rest = (*rule.cases[:index], *rule.cases[index + 1 :])
-        if rest:
-            yield f"{case.then!r} is forgotten", (_step(step, "categorise", cases=rest),)
-        for what, sql in text_deviations(case.when):
-            changed = (*rule.cases[:index], fsc_steps.Case(when=sql, then=case.then), *rule.cases[index + 1 :])
-            yield f"in {case.then!r}, {what}", (_step(step, "categorise", cases=changed),)
-    if rule.otherwise is not None:
-        yield "otherwise is forgotten", (_step(step, "categorise", otherwise=None),)

@@ -34,7 +34,7 @@ from palmette.features.spec.run import YEARS
 from palmette.features.spec.view import View
 
 MOST = 10
-SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "spring", "new_year")
+SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")
 """Scenes whose parts do not touch each other."""
 CLOCKS = ("spring", "new_year")
 """Those that are about midnights: of the view's zone, and of events that have a day and no time of day."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+from zoneinfo import ZoneInfo
 
-from palmette.features.oracle.clock import MICROSECOND, window_start
-from palmette.features.oracle.reference import Known, Reference
+from palmette.features.frame import Frame
+from palmette.features.frames.calendar import as_value
+from palmette.features.oracle.clock import MICROSECOND, instant_of, window_start
+from palmette.features.oracle.reference import Known, Reference, Shared
 from palmette.features.oracle.states import Row, Times
-from palmette.features.spec.fsc import Lookup
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature
 
@@ -92,6 +98,54 @@ class _ByAvailability(Reference):
         return [row for row in rows if (at := known.times.at(row, moment)) is not None and at >= start]
 
 
+class _SinceFirst(Reference):
+    """Ages are the first event's."""
+
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], Known]:
+        rows, known = super().matching(computation, row, cutoff)
+        dated = [(at, each) for each in rows if (at := known.times.event(each)) is not None]
+        return [each for at, each in dated if at == min(dated, key=itemgetter(0))[0]], known
+
+
+class _SinceKnown(Reference):
+    """Ages are counted from when an event became available."""
+
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], Known]:
+        rows, known = super().matching(computation, row, cutoff)
+        return rows, replace(known, times=_Available(known.times.table, self.zone))
+
+
+class _Available(Times):
+    def event(self, row: Mapping[str, Any]) -> datetime | None:
+        return self.at(row, self.table.available_time) if self.table.available_time else super().event(row)
+
+
+def states_earlier(table: Table, by: timedelta) -> type[Reference]:
+    """States of the table begin and end so much earlier, wherever they are looked up."""
+
+    class Earlier(Reference):
+        def __init__(
+            self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: Shared | None = None
+        ) -> None:
+            moved = [_moved(table, row, by, ZoneInfo(view.zone)) for row in frames[table.name].rows]
+            super().__init__(view, {**frames, table.name: frames[table.name].with_rows(moved)}, as_of)
+
+    return Earlier
+
+
+def _moved(table: Table, row: Mapping[str, Any], by: timedelta, zone: ZoneInfo) -> Row:
+    moved = dict(row)
+    for name in (table.event_time, table.available_time, table.valid_from, table.valid_to):
+        column = table.column(name) if name else None
+        if column is not None and (at := instant_of(row[column.name], column.unit, zone)) is not None:
+            moved[column.name] = as_value(at - by, column, zone)
+    return moved
+
+
 @dataclass(frozen=True)
 class Reading:
     what: str
@@ -116,3 +170,14 @@ READINGS = (
     Reading("states are a day old", _OldStates, events=False),
     Reading("states are the latest there are", _AllStates, events=False),
 )
+AGES: tuple[tuple[str, type[Reference]], ...] = (
+    ("the first event counts, not the last", _SinceFirst),
+    ("days are counted from availability", _SinceKnown),
+)
+"""Readings of the days since an event."""
+EARLIER: tuple[tuple[str, timedelta], ...] = (
+    ("begins to hold at its very time", MICROSECOND),
+    ("is as it became later", timedelta(days=3650)),
+    ("is a day old", -timedelta(days=1)),
+)
+"""Readings of when states hold that rows find by a join: how much earlier than they do."""
