@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from palmette.features.frame import Frame
 from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
 from palmette.features.harness.connect import ConnectHarness, Probe
 from palmette.features.harness.harness import Case
-from palmette.features.oracle import differences
+from palmette.features.oracle import differences, expected
 from palmette.features.samples import Sample, read_sample
 from palmette.features.source import parse
 from palmette.features.spec.dfr import Registry
@@ -199,3 +200,47 @@ def test_tables_may_be_parameters_of_build() -> None:
 
 def test_writing_is_deterministic() -> None:
     assert script(view("spending")) == script(view("spending"))
+
+
+@pytest.mark.parametrize("cutoff", ["run", "spine"])
+def test_steps_know_the_cutoff(cutoff: str, harness: ConnectHarness, tmp_path: Path) -> None:
+    """Rows of two months around a change of the clocks, with weights that decay: what the oracle says, row by row."""
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": name, "kind": "event", "path": name, "keys": ["id"], "event_time": "at", "columns": [
+            {"name": "id", "type": "bigint"}, {"name": "who", "type": "string"},
+            {"name": "amount", "type": "double"}, {"name": "at", "type": "timestamp"}]}
+        for name in ("orders", "visits")]})  # fmt: skip
+    steps = [
+        {"compute": {"age": "datediff(as_of, at)"}},
+        {"compute": {"decayed": "amount * power(0.5, age / 30)"}},
+        {"gap": {"column": "idle", "by": ["who"], "unit": "hours"}},
+        {"filter": "date_trunc('month', at) = date_trunc('month', as_of) OR age > 20"},
+        {"categorise": {"column": "era", "cases": [{"when": "at >= as_of - INTERVAL 2 DAYS", "then": "new"}]}},
+    ]
+    aggregates = {
+        "decayed": ("double", {"function": "sum", "of": "decayed"}),
+        "idle": ("double", {"function": "max", "of": "idle"}),
+        "old": ("bigint", {"function": "count", "where": "age BETWEEN 21 AND 60"}),
+        "new": ("bigint", {"function": "count", "where": "era = 'new'", "window": "30d"}),
+    }  # fmt: skip
+    own = {"spine": {"table": "visits", "cutoff": "at", "keep": ["id"]}} if cutoff == "spine" else {}
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "ages", "entities": [{"name": "person", "keys": ["who"]}], **own,
+        "time": {"cutoff": cutoff, "zone": "Europe/Berlin"}, "sources": [{"name": "orders", "steps": steps}],
+        "features": [{"name": name, "dtype": dtype, "aggregate": {"source": "orders", **aggregate}}
+                     for name, (dtype, aggregate) in aggregates.items()]})  # fmt: skip
+    resolved = resolve(spec, registry)
+    as_of = datetime(2025, 4, 1, 22, tzinfo=UTC)
+    times = [as_of - timedelta(hours=hours) for hours in (0, 1, 24, 25, 47, 48, 49, 400, 504, 505, 1440, 1464)]
+    rows = [
+        {"id": i, "who": "ab"[i % 2], "amount": float(i) if i % 5 else None, "at": at}
+        for i, at in enumerate([*times, *times])
+    ]
+    schema = resolved.source("orders").table_schema
+    frames = {name: Frame.of(schema, rows) for name in resolved.tables}
+    given = None if cutoff == "spine" else as_of
+    path = tmp_path / "script.py"
+    path.write_text(script(resolved), encoding="utf-8")
+    (result,) = harness.execute(path, "build", [Case("ages", frames, given, "Asia/Tokyo")], root=tmp_path)
+    assert result.frame is not None, result.trace or result.error
+    assert differences(expected(resolved, frames, given), result.frame, resolved) == ()

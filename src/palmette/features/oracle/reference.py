@@ -25,6 +25,7 @@ from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import Flow, literal, pairs, run_steps
 from palmette.features.oracle.sums import NUDGES, nudged
 from palmette.features.oracle.syntax import columns_of
+from palmette.features.oracle.typed import Held
 from palmette.features.oracle.vocabulary import Group, compile_aggregate
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType, Window
@@ -269,8 +270,16 @@ class Reference:
         flow = self.shared.early(self.view, source)
         if final:
             flow = Flow(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
-            run_steps(flow, source.late)
+            self.run_late(flow, source)
         return flow
+
+    def run_late(self, flow: Flow, source: ViewSource) -> None:
+        """Applies the late steps; the cut-off is a column for those that ask for it."""
+        if source.asks_cutoff:
+            lost = flow.lost
+            flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
+            flow.schema = Held(flow.schema, lost)
+        run_steps(flow, source.late)
 
     def known(self, name: str, cutoff: datetime | None) -> Known:
         """What the source shows at the cut-off."""
@@ -286,7 +295,7 @@ class Reference:
                 self.view.tables,
                 cutoff,
             )
-            run_steps(flow, source.late)
+            self.run_late(flow, source)
             self._known[name, cutoff] = Known(flow.rows, flow.schema, flow.times)
         return self._known[name, cutoff]
 

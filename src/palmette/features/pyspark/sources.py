@@ -50,6 +50,8 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     late = Pipeline(scope, source, dict(early.schema))
     window = None if looks_back(source) else containing_window(scope.view, source)
     _narrow(late, window)
+    if source.asks_cutoff:
+        late.know_cutoff()
     add_steps(late, source.late)
     known = Known(source, _event(late), window=window)
     is_long = len(early.calls) > 1 and len(early.calls) + len(late.calls) > _SHORT

@@ -24,7 +24,7 @@ from palmette.features.pyspark.times import event_column, instant
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import ViewSource
+from palmette.features.spec.view import AS_OF, ViewSource
 
 _DATE_PARTS = {
     "year": "F.year",
@@ -63,6 +63,12 @@ class Pipeline:
     def set_columns(self, columns: Mapping[str, str]) -> None:
         self.calls += with_columns(columns)
         self.schema.update({name: self.source.schema.get(name, SparkType("string")) for name in columns})
+
+    def know_cutoff(self) -> None:
+        """Makes the cut-off a column, where it is none."""
+        self.schema[AS_OF] = SparkType("timestamp")
+        if not self.scope.per_row:
+            self.calls += with_columns({AS_OF: self.scope.cutoff.text})
 
     def event(self) -> Code:
         """The event time as a timestamp."""

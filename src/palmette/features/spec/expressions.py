@@ -213,7 +213,9 @@ def _wrong_columns(
             yield Fault(
                 "unknown-column",
                 f"There is no column {name!r} here.",
-                f"Columns here: {_listing(schema)}.",
+                "The cut-off is known to `compute`, `filter` and `categorise` steps: make what you need of it a column."
+                if name == "as_of"
+                else f"Columns here: {_listing(schema)}.",
                 name,
                 nearest(name, schema),
             )
@@ -267,7 +269,7 @@ def _forbidden_function(name: str, kind: str, parsed: ParsedExpression) -> Fault
         return Fault(
             "non-deterministic",
             f"{name!r} gives another value at every run.",
-            "Use `as_of` in a derivation, or columns of the data.",
+            "Use `as_of` in a step or a derivation, or columns of the data.",
             name,
         )
     if name in functions.names("generators"):
@@ -285,7 +287,8 @@ def _forbidden_function(name: str, kind: str, parsed: ParsedExpression) -> Fault
         return Fault(
             "order-dependent",
             f"{name!r} depends on the order in which rows arrive.",
-            "Use the functions `first`, `last` or `collect`, which have an order, or max_by and min_by.",
+            "Use the functions `first`, `last` or `collect`, which have an order, max_by and min_by, or collect_set "
+            "where only the values count.",
             name,
         )
     return None

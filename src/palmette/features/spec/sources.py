@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Source
 from palmette.features.spec.fsc_steps import (
     GapStep,
@@ -15,7 +16,7 @@ from palmette.features.spec.fsc_steps import (
 )
 from palmette.features.spec.scope import Columns, Origins, Scope
 from palmette.features.spec.steps import StepWalk
-from palmette.features.spec.view import ViewSource
+from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Sources:
         registered = dict(walk.columns.types)
         for index, step in enumerate(source.steps):
             walk.apply(step, f"{field}.steps[{index}]")
-        first_late = next((index for index, step in enumerate(source.steps) if _is_late(step)), len(source.steps))
+        late = (index for index, step in enumerate(source.steps) if _is_late(step, table))
+        first_late = next(late, len(source.steps))
         view = ViewSource(
             source.name,
             table,
@@ -159,6 +161,7 @@ def _by(step: Step) -> tuple[str, ...] | None:
     return None
 
 
-def _is_late(step: Step) -> bool:
-    """Whether the step looks at other events or at the state at the cut-off."""
-    return _by(step) is not None or (isinstance(step, JoinStep) and step.join.at == "cutoff")
+def _is_late(step: Step, table: Table) -> bool:
+    """Whether the step looks at other events, at the state at the cut-off, or at the cut-off."""
+    at_cutoff = isinstance(step, JoinStep) and step.join.at == "cutoff"
+    return _by(step) is not None or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))

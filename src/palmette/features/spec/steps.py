@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import assert_never
 
 from palmette.features.spec.dfr import Table
@@ -29,8 +30,11 @@ from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
 from palmette.features.spec.type_rules import castable
 from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import AS_OF
 
-INT, DOUBLE, BIGINT, STRING, DATE = map(SparkType, ("int", "double", "bigint", "string", "date"))
+INT, DOUBLE, BIGINT, STRING, DATE, TIMESTAMP = map(
+    SparkType, ("int", "double", "bigint", "string", "date", "timestamp")
+)
 
 
 class StepWalk:
@@ -49,6 +53,11 @@ class StepWalk:
         self.added: dict[str, str] = {}
         """Where in the FSC columns are added or replaced."""
         self.times = frozenset(_times(table))
+
+    @property
+    def known(self) -> Columns:
+        """The columns, and the cut-off, which expressions may name."""
+        return replace(self.columns, types={AS_OF: TIMESTAMP, **self.columns.types})
 
     def apply(self, step: Step, field: str) -> None:
         """Takes one step; `field` is its path in the FSC."""
@@ -89,6 +98,9 @@ class StepWalk:
                 name,
             )
             return
+        if name == AS_OF and name not in self.columns:
+            self.report("name-collision", "'as_of' is the cut-off.", "Give the column another name.", field, name)
+            return
         twin = next(
             (other for other in self.columns.types if other != name and other.casefold() == name.casefold()),
             None,
@@ -107,14 +119,14 @@ class StepWalk:
         self.added[name] = field
 
     def _filter(self, step: FilterStep, field: str) -> None:
-        checked = self.scope.expression(step.filter, self.columns, f"{field}.filter", wanted="boolean")
+        checked = self.scope.expression(step.filter, self.known, f"{field}.filter", wanted="boolean")
         self.rows |= self.columns.origins_of(checked.columns)
 
     def _compute(self, step: ComputeStep, field: str) -> None:
         results = []
         for name, text in step.compute.items():
             path = f"{field}.compute.{name}"
-            checked = self.scope.expression(text, self.columns, path)
+            checked = self.scope.expression(text, self.known, path)
             kind = self._column_type(checked, text, path)
             results.append((name, kind, self.columns.origins_of(checked.columns), path))
         for name, kind, origins, path in results:
@@ -211,7 +223,7 @@ class StepWalk:
     def _cases(self, categorise: Categorise, path: str) -> None:
         used: Origins = NOTHING
         for index, case in enumerate(categorise.cases):
-            checked = self.scope.expression(case.when, self.columns, f"{path}.cases[{index}].when", wanted="boolean")
+            checked = self.scope.expression(case.when, self.known, f"{path}.cases[{index}].when", wanted="boolean")
             used |= self.columns.origins_of(checked.columns)
         values = [case.then for case in categorise.cases]
         kind = literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
@@ -236,7 +248,7 @@ class StepWalk:
 
     def _buckets(self, categorise: Categorise, path: str) -> None:
         assert categorise.of is not None
-        checked = self.scope.expression(categorise.of, self.columns, f"{path}.of", wanted="numeric")
+        checked = self.scope.expression(categorise.of, self.known, f"{path}.of", wanted="numeric")
         bounds, labels = categorise.buckets, categorise.labels
         if not bounds or list(bounds) != sorted(set(bounds)):
             self.report(

@@ -7,13 +7,15 @@ names are resolved, words have become computations, categories are spread out, d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
+from palmette.features.spec.expressions import ExpressionError, parse
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
-from palmette.features.spec.fsc_steps import Step
+from palmette.features.spec.fsc_steps import CategoriseStep, ComputeStep, FilterStep, Step
 from palmette.features.spec.values import SparkType, Window
 
 Schema = Mapping[str, SparkType]
@@ -30,8 +32,8 @@ class ViewSource:
     Meaning, for one cut-off T. Take the table's rows; apply `early` steps; keep the visible rows (for an event
     table: event time < T and, where the registry names one, availability time < T; null times are never visible;
     for other kinds: the state as of T); apply `late` steps to those alone. `late` begins at the first step that
-    looks at other events or at the state at the cut-off. Windows and `where` come after all steps: previous, gap and
-    session see all visible history.
+    looks at other events, at the state at the cut-off, or at the cut-off itself (`as_of`). Windows and `where` come
+    after all steps: previous, gap and session see all visible history.
     The state as of an instant E (the cut-off, or with `at: event` the event's time) is what was known just before E,
     among the rows available before E: of a snapshot table, each key's newest row with event time < E; of an scd2 table,
     the row with valid_from < E <= valid_to (no valid_to: still valid); a dimension has one state, whatever E.
@@ -53,6 +55,32 @@ class ViewSource:
     @property
     def is_event(self) -> bool:
         return self.table.kind == "event"
+
+    @property
+    def asks_cutoff(self) -> bool:
+        """Whether late steps mention the cut-off; a table's own column of that name is none."""
+        return AS_OF not in self.table_schema and any(mentions_cutoff(step) for step in self.late)
+
+
+def mentions_cutoff(step: Step) -> bool:
+    """Whether an expression of a step names `as_of`."""
+    match step:
+        case FilterStep():
+            texts = [step.filter]
+        case ComputeStep():
+            texts = list(step.compute.values())
+        case CategoriseStep():
+            texts = [case.when for case in step.categorise.cases] + [step.categorise.of or ""]
+        case _:
+            return False
+    return any(re.search(rf"\b{AS_OF}\b", text) and AS_OF in _columns(text) for text in texts)
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    try:
+        return parse(text).columns
+    except ExpressionError:
+        return ()
 
 
 Computation = Aggregate | Expression | Lookup
