@@ -97,6 +97,37 @@ def test_a_program_uses_what_it_was_given_and_nothing_else(isolated: Sandbox, tm
     assert [(tmp_path / name / "file").read_text() for name in ("given", "kept", "other")] == ["given", "x", "other"]
 
 
+EXCHANGING = """
+import os, sys
+top, target = sys.argv[1:]; known = set(os.listdir(top)); print("ready", flush=True)
+while True:
+    for name in set(os.listdir(top)) - known:
+        try:
+            os.rename(f"{top}/{name}", f"{top}/{name}-old"); os.symlink(target, f"{top}/{name}")
+        except OSError:
+            pass
+        known |= {name, f"{name}-old"}
+"""
+
+
+def test_no_program_can_lead_another_into_a_folder_that_it_was_not_given(isolated: Sandbox, tmp_path: Path) -> None:
+    """As the server of Spark might, which sees the private folders of its clients."""
+    outside, work = tmp_path / "outside", tmp_path / "work"
+    outside.mkdir()
+    work.mkdir()
+    command = python_command("-c", EXCHANGING, str(isolated.folder), str(outside))
+    server = isolated.start(command, access=Access(write=(isolated.folder,)))
+    try:
+        while "ready" not in server.output() and server.alive:
+            time.sleep(0.02)
+        for _ in range(3):
+            code = "import os; open(os.environ['HOME'] + '/file', 'w').write(os.path.realpath(os.environ['HOME']))"
+            isolated.run(python_command("-c", code), cwd=work)
+        assert server.alive and not list(outside.iterdir())
+    finally:
+        server.stop()
+
+
 def test_programs_of_a_sandbox_share_a_loopback_and_can_be_called(isolated: Sandbox, tmp_path: Path) -> None:
     server = isolated.start(python_command("-c", LOOPBACK), cwd=tmp_path)
     while not (port := server.output().strip()) and server.alive:

@@ -46,9 +46,9 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "sendto": (44, 206), "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268),
     "setpriority": (141, 140), "settimeofday": (164, 170), "setxattr": (188, 5), "setxattrat": (463, 463),
     "shmat": (30, 196), "shmctl": (31, 195), "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199),
-    "swapoff": (168, 225), "swapon": (167, 224), "syslog": (103, 116), "truncate": (76, 45), "umount2": (166, 39),
-    "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
-    "utimes": (235, None),
+    "swapoff": (168, 225), "swapon": (167, 224), "symlink": (88, None), "symlinkat": (266, 36), "syslog": (103, 116),
+    "truncate": (76, 45), "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None),
+    "utimensat": (280, 88), "utimes": (235, None),
 }
 # fmt: on
 
@@ -64,6 +64,9 @@ _OUTLIVING = (
     "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget"
 )
 """Memory that no process seems to have, or that stays when all have ended: theirs, and that of others."""
+_LINKS = "symlink symlinkat"
+"""Where programs at work share a folder, one could exchange what is to be another's for a link to anywhere. The error
+is that of file systems without links, which programs know how to do without."""
 _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
@@ -120,6 +123,7 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
     for call, argument in _MODES.items():
         yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
+    yield from (Rule(call) for call in _LINKS.split())
     yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
     yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
     yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
