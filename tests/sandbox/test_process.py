@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command
+from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command, told_from
 from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
 from palmette.sandbox.supervisor.tree import threads
@@ -275,3 +275,11 @@ def test_a_program_can_be_ended_from_another_thread(tmp_path: Path) -> None:
         sandbox.interrupt()
         assert not waiting.result().ok and time.monotonic() - started < 20
     assert becomes_true(lambda: not running(MARK))
+
+
+def test_what_a_program_says_is_told_alike_wherever_and_whenever_it_ran(tmp_path: Path) -> None:
+    said = {
+        told_from(folder, f'File "{folder.resolve()}/a.py", <Session object at {address:#x}> is 0x1f at noon')
+        for folder, address in ((tmp_path, 140289), (tmp_path / "other", 140291))
+    }
+    assert said == {'File "a.py", <Session object at ...> is 0x1f at noon'}

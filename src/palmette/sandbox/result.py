@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -40,8 +41,8 @@ class Limits(Model):
 
 
 def told_from(root: Path, text: str) -> str:
-    """The text with the paths below `root` told from there: where a program ran differs from run to run."""
-    return text.replace(f"{root.resolve()}/", "")
+    """The text with the paths below `root` told from there, and without addresses: they differ from run to run."""
+    return re.sub(r"\bat 0x[0-9a-f]+\b", "at ...", text.replace(f"{root.resolve()}/", ""))
 
 
 class ExecutionResult(Model):
