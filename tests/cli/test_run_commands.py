@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -147,6 +148,11 @@ def test_a_bug_is_one_message_with_a_trace_in_a_file(
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     code, _, err = call(capsys, "runs")
     assert code == 70 and "Traceback" in err, "there is no file for it"
+
+
+def test_arguments_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "show", os.fsdecode(b"caf\xe9"), "--json")
+    assert code == 2 and json.loads(out)["error"]["code"] == "no-text"
 
 
 def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
