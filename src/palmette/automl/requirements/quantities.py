@@ -26,7 +26,7 @@ _BEFORE: tuple[tuple[Compared, str], ...] = (
     (">=", rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LESS}\s+than|below|under|beneath)"),
     (
         "<=",
-        rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LONGER}(?:\s+than)?|exceed(?:s|ed|ing)?|"
+        rf"{_NOT}(?:\s+\w+){{0,3}}?\s+(?:{_LONGER}(?:\s+than)?|exceed(?:s|ed|ing)?|past|"
         rf"surpass(?:es)?|"
         rf"above|over|beyond)",
     ),
@@ -49,12 +49,13 @@ _AFTER: tuple[tuple[Compared, str], ...] = (
     (
         ">=",
         r"\+(?!\w)|(?:or|and) (?:more|higher|above|over|greater|larger|up|upwards)|"
-        r"at (?:the )?(?:least|minimum)|minimum|min\b|(?:[\w$]+ )?is (?:the|our|my) (?:floor|minimum|least)\b",
+        r"(?:[a-z]+ )?at (?:the )?(?:least|minimum)(?!\s+\S*\d)|at (?:the )?(?:least|minimum)|minimum|min\b|"
+        r"(?:[\w$]+ )?is (?:the|our|my) (?:floor|minimum|least)\b",
     ),
     (
         "<=",
         r"(?:or|and) (?:less|lower|below|under|fewer|smaller|faster|quicker)|"
-        r"at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b|"
+        r"(?:[a-z]+ )?at (?:the )?(?:most|maximum)(?!\s+\S*\d)|at (?:the )?(?:most|maximum)|max(?:imum)?\b|tops\b|"
         r"(?:[\w$]+ )?(?:on average )?is (?:the|our|my) (?:limit|maximum|most|ceiling)\b",
     ),
     ("worse", r"or better"),

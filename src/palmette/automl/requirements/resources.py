@@ -16,7 +16,7 @@ _CUES: tuple[tuple[Quantity, str], ...] = (
     (
         "training time",
         r"(?:re-?)?train(?:s|ed|ing)?(?! ?(?:set|data|split|part|file|rows)\b)|fit(?:s|ted|"
-        r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|"
+        r"ting)? (?!in)|fitting|learn(?:s|ing)?(?= (?:time|in|within|must|should))|to learn|"
         r"clustering|tun(?:e|ing)|search(?:ing)?|build(?:ing)? time|optimi[sz]ation|"
         r"time budget|budget|you have|i have|we have|finish(?:ed)?|stop(?:s|ped)?|gpu time|compute time|done|ready",
     ),
@@ -44,7 +44,8 @@ _NOT_MODEL = re.compile(
     re.I,
 )
 _RECENT = re.compile(
-    r"\b(?:every|last|past|previous|next|following|coming|of|ahead|(?<!stop )after|older than|each)\s*(?:the\s+)?$",
+    r"\b(?:every|last|(?<!go )past|previous|next|following|coming|of|ahead|(?<!stop )after|older than|each)"
+    r"\s*(?:the\s+)?$",
     re.I,
 )
 _SLOW = 60.0

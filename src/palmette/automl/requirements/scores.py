@@ -32,6 +32,8 @@ _UNSURE = re.compile(
     r"of (?:the )?(?:rows|data|cases|samples|customers|values))\b",
     re.I,
 )
+_PERCENT = 20
+"""Below this, a number above 1 without a unit is no share in percent of right answers, as the 6 of `6 of 10`."""
 _BARE = 5
 """Words of a sentence that is nothing but a bound, as in `Optimise the recall. At least 0.8.`"""
 _AND = re.compile(r"\W*(?:and|as well as|or|/|&|\+)\W*(?:(?:an?|the|both|also)\W+)*", re.I)
@@ -84,7 +86,7 @@ def _is_worse(metric: Metric, amount: Amount) -> bool:
 
 def _of_error(text: Text, amount: Amount, task: Task | None) -> Found | None:
     """The bound of an error: of amounts as a mean absolute or percentage error, of classes as what is right."""
-    if not (amount.comparison or goal(text, amount)):
+    if not (amount.comparison or goal(text, amount)) or amount.upper or between(text, amount):
         return None
     if task == "regression":
         metric: Metric = "mape" if amount.unit == "percent" else "mae"
@@ -117,6 +119,8 @@ def scaled(amount: Amount, metric: Metric) -> float | None:
     """The number as the metric gives it; None where it cannot be one of its values."""
     words = vocabulary().metrics[metric]
     value = amount.value
+    if words.bounded and not amount.unit and 1 < value < _PERCENT:
+        return None
     if amount.unit == "percent" or (words.bounded and 1 < value <= 100):
         value = round(value / 100, 12)
     return None if words.bounded and value > 1 else value

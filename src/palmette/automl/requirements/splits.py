@@ -44,7 +44,7 @@ _BY_TIME = re.compile(
     rf"\b{_LATE} (?:rows|data|records|dates|part|days|months)\b[^.;]{{0,30}}\b(?:for|as) (?:the )?"
     r"(?:test|hold|eval|valid)|"
     r"\b(?:older|oldest|earlier|earliest|past)\b[^.;]{0,30}\btrain|"
-    r"\btrain\w*[^.;]{0,20}\b(?:older|oldest|earlier|earliest|past)\b",
+    r"\btrain\w*[^.;]{0,20}\b(?:older|oldest|earlier|earliest|past(?! \d))\b",
     re.I,
 )
 

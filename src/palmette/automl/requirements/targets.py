@@ -56,13 +56,15 @@ _VERB = (
     r"output|assign|route|rank))"
 )
 _COLUMN = r"(?:column|variable|feature|field|attribute|item|label|labels|values?|target)s?"
+_USUAL = r"(?P<labels>target|labels?|class(?:es)?|y|outcome|result|response|truth)(?=\s*(?:[.,;)]|$))"
+"""Words that are a column's name where nothing follows them."""
 _SAYS: tuple[tuple[int, str], ...] = (
     (
         0,
         rf"\b(?:target|label|outcome|response|dependent|"
         rf"ground truth)(?:\s+{_COLUMN})?\s*(?:is|"
         rf"=|:|,|named|called|are|should be|"
-        rf"will be)+\s*(?:the\s+)?(?:{_COLUMN}\s+)?(?:{_QUOTED}|"
+        rf"will be)+\s*(?:the\s+)?(?:{_COLUMN}\s+)?(?:{_QUOTED}|{_USUAL}|"
         rf"(?P<word>[\w.#$%-]+(?:\s\w+)?))",
     ),
     (
@@ -80,7 +82,7 @@ _SAYS: tuple[tuple[int, str], ...] = (
         0,
         rf"\b(?:against|compared?(?: (?:them|it|(?:the )?(?:groups|clusters|segments|results?)))? (?:with|to))\s+"
         rf"(?:the\s+)?(?:(?:column|labels?(?: in| of)?)\s+)?(?:{_QUOTED}|"
-        r"(?P<labels>target|labels?|class(?:es)?|truth)(?=\s*(?:[.,;]|$))|"
+        rf"{_USUAL}|"
         r"(?P<word>\w+)(?=\s*(?:[.,;]|$)|\s+(?:labels?|by|must|should|has|needs|using|with|via|in|on)\b))",
     ),
     (0, rf"\b(?:target|label|column|variable)\s+(?:{_COLUMN}\s+)?{_QUOTED}"),

@@ -99,6 +99,12 @@ def _share(match: re.Match[str]) -> str:
     return f"{_number(100 * some / all_)} percent of" if 0 < some < all_ <= 100 else match[0]
 
 
+def _of_all(match: re.Match[str]) -> str:
+    some, all_ = float(match["some"]), float(match["all"])
+    share = f"{match['sign']}{_number(100 * some / all_)} percent of {match['what']}" if 0 < some < all_ <= 100 else ""
+    return share or match[0]
+
+
 _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=[A-Za-z])\.(?=,)", ""),  # of an abbreviation: no sentence ends there
     (r" {2,}", " "),
@@ -124,6 +130,10 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=[$€£])(\d+(?:\.\d+)?)[mM]\b", lambda match: _number(1e6 * float(match[1]))),
     (rf"\b(?:an?|(?P<n>\d+))\s+(?P<unit>{_UNIT})\s+and\s+a\s+(?P<part>half|quarter)\b", _and_part),
     (rf"(?<!last )(?<!past )(?<!next )\b(\d)\s+(?P<part>{'|'.join(_PARTS)})s\b(?:\s+of\s+an?(?=\s+{_UNIT}))?", _parts),
+    (
+        rf"(?<=than |ever |elow |nder |bove |over |east |most )an?\s+(?P<part>{'|'.join(_PARTS)})(?=\s*(?:[,.;]|$))",
+        lambda match: _number(round(_PARTS[match["part"].casefold()], 6)),
+    ),
     (rf"\s?/\s?(?={_ROW}s?\b)", " per "),
     (r"\b(who|what|how|where|it|that)'s\b", lambda match: f"{match[1]} is"),
     (
@@ -135,11 +145,17 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         rf"(?:\s+of\s+an?|(?<=half|rter)(?:\s+of)?(?:\s+an?)?)\s+(?P<unit>{_UNIT})",
         _part,
     ),
+    (r"\bhalf\s+an?(?=\s+[A-Za-z])|\b1 half\b", "0.5"),
     (r"\ban?\s+(?=(?:hour|minute|millisecond|ms)\b)", "1 "),
     (
         r"(?<=\bunder )a\s+(?=second\b)|(?<=\bthan )a\s+(?=second\b)|"
         r"(?<=\bwithin )a\s+(?=second\b)|(?<=\bmost )a\s+(?=second\b)",
         "1 ",
+    ),
+    (
+        r"\b(?:out )?of (?P<all>\d+) (?P<what>[a-z]+),? (?P<sign>(?:[a-z]+ ){0,3})(?P<some>\d+)"
+        r"(?= (?:is|are|must|should|be)\b)",
+        _of_all,
     ),
     (r"\b(\d+)\s+(?:(?!and\b)[a-z]+\s+)?(?:out of|(?:of|in) every)\s+(\d+)\b", _share),
     (r"(?<![\w./])([1-9])/([2-9]|10)(?![\w./])", _fraction),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from palmette.automl.data.artefacts import Threshold
-from palmette.automl.requirements.bounds import around
+from palmette.automl.requirements.bounds import around, between
 from palmette.automl.requirements.columns import Columns, named_in, rank
 from palmette.automl.requirements.model import ColumnHint
 from palmette.automl.requirements.quantities import Amount, amounts
@@ -93,7 +93,7 @@ def _conditions(
 ) -> Iterator[_Condition]:
     for amount in amounts(text, taken):
         cut = _CUT.search(text.plain, max(0, amount.start - _NEAR), amount.start)
-        bounded = amount.comparison in (">", ">=", "<", "<=") and not amount.upper
+        bounded = amount.comparison in (">", ">=", "<", "<=") and not amount.upper and not between(text, amount)
         if not (bounded or cut) or amount.unit == "percent":
             continue
         clause = _around(text, amount)

@@ -31,7 +31,7 @@ _BARRED = re.compile(rf"{_RULES_OUT}|\b(?:{_BUT}|(?:everything|all|anything)(?: 
 _NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without)|n't)\s+$", re.I)
 """Before words that rule out: do not forget."""
 _OUT = re.compile(
-    r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away)\b|"
+    r"\b(?:leav|keep|tak|throw|put)(?:e|ing)?\s+(?P<list>[^.;:?!]{2,80}?)\s+(?:out|aside|away|alone)\b|"
     r"(?:\bnot|n't) (?:want|like|wish)(?: to (?:see|have|find))?\s+(?P<names>[^.;:?!]{2,80}?)\s+"
     r"(?:in (?:there|it|the model)|to (?:be (?:used|in|part)|matter|count|enter|play)|(?:used|considered|involved))\b",
     re.I,
@@ -253,7 +253,7 @@ def features(text: Text, columns: Columns) -> tuple[str, ...]:
 def _items(listed: str, start: int) -> Iterator[tuple[int, int]]:
     """Where the items of a list stand, which begins at `start`."""
     begin = 0
-    for separator in re.finditer(r",?\s*\b(?:and|or|nor|as well as)\b|,|/(?=[A-Za-z])|$", listed):
+    for separator in re.finditer(r",?\s*\b(?:and|or|nor|as well as)\b|,|/(?=[A-Za-z])|\s&\s|$", listed):
         if listed[begin : separator.start()].strip(" ,."):
             yield start + begin, start + separator.start()
         begin = separator.end()
