@@ -149,6 +149,12 @@ def test_files_of_any_name(name: str, folder: Path) -> None:
     assert isinstance(table_of(folder, name, CSV), Loaded)
 
 
+def test_files_whose_names_are_no_text_are_refused(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    assert isinstance(table_of(tmp_path, name, CSV), InputError)
+    assert isinstance(outcome(lambda: load([tmp_path])), InputError)
+
+
 def test_paths_that_lead_nowhere(folder: Path) -> None:
     (folder / "loop").symlink_to("loop")
     os.mkfifo(folder / "pipe")

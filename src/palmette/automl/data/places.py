@@ -24,11 +24,11 @@ def data_files(place: Path) -> list[Path]:
     """The file of this path, or the data files of this folder in the order of their names.
 
     Raises:
-        InputError: there is none, or there are too many to be one data set.
+        InputError: there is none, there are too many to be one data set, or the name of one is no text.
     """
     try:
         if not place.is_dir():
-            return [place]
+            return _named([place])
     except OSError as error:
         raise refusal(place, "unreadable", f"There is no such path: {error.strerror}.", "Check the path.") from error
     found = sorted(_walk(place))
@@ -40,7 +40,18 @@ def data_files(place: Path) -> list[Path]:
     if len(chosen) > MOST_FILES:
         message = f"This folder holds {len(chosen)} data files; {MOST_FILES} at most make a data set."
         raise refusal(place, "too-many-files", message, "Name the files that matter.")
-    return chosen
+    return _named(chosen)
+
+
+def _named(paths: list[Path]) -> list[Path]:
+    """The same; what is told of a file names it, and is kept as text."""
+    for path in paths:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            shown = str(path).encode("utf-8", "replace").decode()
+            raise refusal(shown, "no-text", "The name of this file is not text in UTF-8.", "Rename it.") from None
+    return paths
 
 
 def leads_out(file: Path, folder: Path) -> bool:
