@@ -197,7 +197,8 @@ def test_what_is_delivered_takes_no_more_room_while_something_fits(room: float, 
     truth = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     offset = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
     several = [candidate("low", truth - offset), candidate("high", truth + 1.1 * offset), candidate("flat", 0 * truth)]
-    chosen = select(several, Judge(METRICS["rmse"], truth), {"low": 3.0, "high": 4.0, "flat": 1.0}, room)
+    taken = {"low": 3.0 / room, "high": 4.0 / room, "flat": 1.0 / room}
+    chosen = select(several, Judge(METRICS["rmse"], truth), taken)
     assert " ".join(member.name for member in chosen.members) == names
 
 

@@ -6,7 +6,6 @@ best, whatever raises the score of the mean most is added, with replacement; how
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -69,22 +68,20 @@ Fits = Callable[[Collection[str]], bool]
 """Whether candidates of these names may be delivered together."""
 
 
-def select(
-    candidates: Sequence[Candidate], judge: Scorer, sizes: Mapping[str, float] | None = None, room: float = math.inf
-) -> Selection:
-    """The best single candidate or ensemble of those that take no more room; where none does even alone, of all.
+def select(candidates: Sequence[Candidate], judge: Scorer, taken: Mapping[str, float] | None = None) -> Selection:
+    """The best single candidate or ensemble of those that fit; where none does even alone, of all.
 
     Args:
-        sizes: Of the fitted models, by name, in the unit of `room`.
+        taken: By name, the share of the room that a candidate takes; members take no more than 1 together.
     """
-    taken = sizes or {}
+    shares = taken or {}
 
     def fits(names: Collection[str]) -> bool:
-        return sum(taken.get(name, 0.0) for name in names) <= room
+        return sum(shares.get(name, 0.0) for name in names) <= 1.0
 
     eligible = [one for one in candidates if fits({one.name})]
     if not eligible:
-        eligible, room = list(candidates), math.inf
+        eligible, shares = list(candidates), {}
     ranked = sorted((_Ranked(one, judge.worth(one.outputs)) for one in eligible), key=lambda one: -one.worth)
     best = ranked[0]
     picked, worth = _greedy(ranked[: MOST_CANDIDATES if judge.blends else 1], judge, fits)

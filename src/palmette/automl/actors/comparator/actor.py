@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from palmette.automl.actors.implementation_verifier.counting import parameters_of
 from palmette.automl.artefacts import Assembly, Choice, Comparison, Standing
 from palmette.automl.data import Dataset
 from palmette.automl.material import Material
@@ -16,12 +17,13 @@ from palmette.automl.measure import skill
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.modalities import Blueprint, modality_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import candidates_of
+from palmette.automl.project import Project, candidates_of
 from palmette.automl.requirements import Requirements
 from palmette.automl.selection import Candidate, Scorer, Selection, alone, select
 from palmette.automl.store import Store
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.sandbox import Sandbox
 
 SHOWN = 12
 """Of the best candidates, those that get an interval."""
@@ -59,14 +61,14 @@ class Comparator(BaseActor):
     Output = Comparison
     has_criterion = True
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, sandbox: Sandbox | None = None) -> None:
+        self.store, self.sandbox = store, sandbox
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
         known, judge = self._known(input)
         if not known:
             return Attempt(None, "What was trained is not there.", TERMINATE, (_missing(input.assembly.store),))
-        made = compared(known, judge, input)
+        made = compared(known, judge, input, self._taken(known, input, context))
         folder = self.store.folder(input.assembly.store)
         fitted = {one.candidate.name: one.folder for one in known}
         deposit(folder / "model", made.selection, fitted)
@@ -101,6 +103,21 @@ class Comparator(BaseActor):
     def implicated(self, violation: Violation, output: Comparison) -> str | None:
         return f"Choose again: {violation.message}" if violation.code == "score-differs" else None
 
+    def _taken(self, known: Sequence[_Known], input: ComparatorInput, context: Context) -> dict[str, float]:
+        """By candidate, which share of what the model may be its fitted models take; of several limits the larger."""
+        limits = _limits(input.requirements)
+        taken = {one.candidate.name: 0.0 for one in known}
+        if "model size" in limits:
+            room = max(limits["model size"] - BESIDE, 1.0)
+            taken = {one.candidate.name: _bytes(one) / room for one in known}
+        if "parameters" in limits and self.sandbox is not None:
+            project = Project(self.store.folder(input.assembly.store), self.sandbox)
+            for run in input.assembly.tracks:
+                counts = parameters_of(project, context.workspace, run.folder) or {}
+                shares = {name: count / max(limits["parameters"], 1.0) for name, count in counts.items()}
+                taken = {name: max(share, shares.get(name, 0.0)) for name, share in taken.items()}
+        return taken
+
     def _known(self, input: ComparatorInput) -> tuple[list[_Known], Scorer]:
         material = Material.of(input.dataset, input.profile)
         modality, folder = modality_of(input.blueprint), self.store.folder(input.assembly.store)
@@ -116,14 +133,13 @@ def _missing(name: str) -> Violation:
     return Violation(code="model-missing", message=f"The fitted models of {name!r} are not there.", subject=name)
 
 
-def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comparison:
-    """The choice and the leaderboard."""
+def compared(known: list[_Known], judge: Scorer, input: ComparatorInput, taken: Mapping[str, float]) -> Comparison:
+    """The choice, of what takes no more than 1 together, and the leaderboard."""
     unwanted = {*modality_of(input.blueprint).ALGORITHMS} - {*input.blueprint.algorithms}
     candidates = [one.candidate for one in known]
     wanted = [one.candidate for one in known if one.track not in USUAL or one.candidate.trial.algorithm not in unwanted]
     allowed = [one for one in wanted if one.name != "dummy"] or candidates
-    room = _room(input.requirements)
-    chosen = select(allowed, judge, _sizes(known) if room < math.inf else None, room)
+    chosen = select(allowed, judge, taken)
     if len(chosen.members) > 1 and input.choice and not input.choice.proposal.data.plan.ensemble:
         (best,) = [one for one in candidates if one.name == chosen.best_single]
         chosen = alone(best, judge)
@@ -133,20 +149,17 @@ def compared(known: list[_Known], judge: Scorer, input: ComparatorInput) -> Comp
     return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason, measured=judge.measured)
 
 
-def _room(requirements: Requirements | None) -> float:
-    """Bytes that the fitted models may take."""
+def _limits(requirements: Requirements | None) -> dict[str, float]:
+    """What the model may be at most, by quantity."""
     wanted = requirements.problem.constraints if requirements else ()
-    limits = [one.value for one in wanted if one.quantity == "model size" and one.comparison in ("<", "<=")]
-    return min(limits, default=math.inf) - BESIDE
+    upper = [one for one in wanted if one.quantity in ("model size", "parameters") and one.comparison in ("<", "<=")]
+    return {one.quantity: min(other.value for other in upper if other.quantity == one.quantity) for one in upper}
 
 
-def _sizes(known: Sequence[_Known]) -> dict[str, float]:
-    """Bytes of what is fitted, by name; what is not there fits nowhere."""
-    folders = {one.candidate.name: one.folder / "fold_models" / one.candidate.name for one in known}
-    return {
-        name: sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) or math.inf
-        for name, folder in folders.items()
-    }
+def _bytes(one: _Known) -> float:
+    """Of its fitted models; what is not there fits nowhere."""
+    folder = one.folder / "fold_models" / one.candidate.name
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) or math.inf
 
 
 def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:

@@ -47,11 +47,14 @@ out.write_text(json.dumps(counts), encoding="utf-8")
 """
 
 
-def parameters_of(project: Project, scratch: Path) -> dict[str, int] | None:
-    """By member of the chosen model: the parameters of its fitted models together; None where they cannot be read."""
+def parameters_of(project: Project, scratch: Path, folder: str = "model") -> dict[str, int] | None:
+    """By candidate of a folder, the members of the chosen model if none is named: the parameters of its fitted models.
+
+    None where they cannot be read.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     out = scratch / "parameters.json"
-    done: ExecutionResult = project.python("-c", PROGRAM, "model", str(out), seconds=SECONDS, write=scratch)
+    done: ExecutionResult = project.python("-c", PROGRAM, folder, str(out), seconds=SECONDS, write=scratch)
     try:
         return COUNTS.validate_python(read_json(scratch, out.name)) if done.ok else None
     except (OSError, ValueError):  # whatever the project has left there
