@@ -12,10 +12,16 @@ from small_projects import blueprint_of, guests
 
 from palmette.automl import project as at_work
 from palmette.automl.project import Project
-from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox import ExecutionResult, Sandbox, isolation_of
 
 SAYS = "import os, sys\nsaid = sys.argv[sys.argv.index('--output') + 1]\n"
 WATCHED = "import os, sys, time\nos.chdir('tracks/traditional')\n{}\ntime.sleep(0.4)\n"
+
+
+@pytest.fixture
+def open_() -> Sandbox:
+    """Where nothing keeps programs from making links and pipes."""
+    return Sandbox(isolation_of("none"))
 
 
 @pytest.mark.parametrize(
@@ -31,9 +37,9 @@ WATCHED = "import os, sys, time\nos.chdir('tracks/traditional')\n{}\ntime.sleep(
         "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,x\\n' * 5)",
     ],
 )
-def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, sandbox: Sandbox, program: str) -> None:
+def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, open_: Sandbox, program: str) -> None:
     (tmp_path / "predict.py").write_text(SAYS + program)
-    said = Project(tmp_path, sandbox).predict(guests("binary", 5), blueprint_of("binary"), tmp_path / "scratch")
+    said = Project(tmp_path, open_).predict(guests("binary", 5), blueprint_of("binary"), tmp_path / "scratch")
     assert isinstance(said, ExecutionResult) and not said.ok and "cannot be read" in said.stderr
 
 
@@ -48,11 +54,11 @@ def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, sand
     ],
 )
 def test_who_watches_training_is_not_held_up(
-    tmp_path: Path, sandbox: Sandbox, program: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, open_: Sandbox, program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(at_work, "WATCHED", 0.05)
     (tmp_path / "tracks" / "traditional").mkdir(parents=True)
     (tmp_path / "train.py").write_text(WATCHED.format(program))
     told: list[str] = []
-    done = Project(tmp_path, sandbox).train("traditional", blueprint_of("binary"), 5.0, told=told.append)
+    done = Project(tmp_path, open_).train("traditional", blueprint_of("binary"), 5.0, told=told.append)
     assert done.ok and told and all(one.startswith("traditional: starting") for one in told)

@@ -306,6 +306,8 @@ def judged(program: bytes, number: int, *arguments: int) -> int:
         (90, (0, 0o755), True, 0),
         (56, (17,), True, 0),  # clone: a process, a user namespace
         (56, (0x10000011,), True, errno.EPERM),
+        (88, (), True, errno.EPERM),  # symlink
+        (259, (0, 0, 0o10644), False, errno.EPERM),  # mknodat: a pipe
         (0x40000000, (), True, errno.ENOSYS),
     ],
 )

@@ -64,16 +64,16 @@ _OUTLIVING = (
     "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget"
 )
 """Memory that no process seems to have, or that stays when all have ended: theirs, and that of others."""
-_LINKS = "symlink symlinkat"
-"""Where programs at work share a folder, one could exchange what is to be another's for a link to anywhere. The error
-is that of file systems without links, which programs know how to do without."""
+_LURES = "mknod mknodat symlink symlinkat"
+"""Where programs at work share a folder, one could exchange what is to be another's for a link to anywhere, or for a
+pipe that holds it up. The error is that of file systems without them, which programs know how to do without."""
 _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
 )
 _MODES = {
     **{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2},
-    **{"creat": 1, "mknod": 1, "mknodat": 2, "open": 2, "openat": 3},
+    **{"creat": 1, "open": 2, "openat": 3},
 }
 """Calls that could let a file run with the rights of its owner, with the argument that says so."""
 _SET_USER = 0o4000
@@ -123,7 +123,7 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
     for call, argument in _MODES.items():
         yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
-    yield from (Rule(call) for call in _LINKS.split())
+    yield from (Rule(call) for call in _LURES.split())
     yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
     yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
     yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
