@@ -79,11 +79,15 @@ class KeyRing:
         self.links = links_of(view)
         self.texts: dict[Place, bool] = {}
         """By link: whether all its columns hold text, so that keys need not look like numbers."""
+        self.named: dict[Place, tuple[str | int | bool, ...]] = {}
+        """By link: the values that its columns are said to have, where they are said."""
         for place, link in self.links.items():
             if place.table:
                 column = view.tables[place.table].column(place.column)
                 is_text = column is not None and column.type.parsed.name == "string"
                 self.texts[link] = self.texts.get(link, True) and is_text
+                if column is not None and column.values:
+                    self.named[link] = column.values
 
     def link(self, table: Table, column: str) -> Place | None:
         return self.links.get(Place(table.name, column))
@@ -93,10 +97,17 @@ class KeyRing:
         return frozenset(link for column in table.columns if (link := self.link(table, column.name)) is not None)
 
     def value(self, link: Place, column: Column, number: int) -> Any:
-        """The key number `number` (from 0) as a value of the column."""
-        if column.values:
-            return column.values[number % len(column.values)]
+        """The key number `number` (from 0) as a value of the column.
+
+        The first are those that a closed set has; where there are more entities, the others have keys of their own:
+        entities of one key would be one.
+        """
+        named = self.named.get(link, ())
+        if number < len(named):
+            return named[number]
         kind = column.type.parsed
+        if kind.is_integer and named:
+            return max(value for value in named if isinstance(value, int)) + number
         match kind.name:
             case "string":
                 return f"{link.column[:1]}{number + 1}" if self.texts.get(link) else str(number + 1)

@@ -39,7 +39,7 @@ class Companion(NamedTuple):
     note: str
     values: Values
     others: tuple[Place, ...] = ()
-    """Links by which it is of another entity."""
+    """Links by which it is of another entity, which has no rows in other tables."""
 
 
 def boundaries(scene: Scene) -> None:
@@ -83,14 +83,13 @@ def _at(
 
 
 def _companions(scene: Scene, exemplar: Exemplar, table: Table) -> Iterator[Companion]:
-    """Events that bring the row of the output: one alike, others that differ, count for little, or find nothing."""
-    values = exemplar.values[table.name]
-    yield Companion("one within", values)
+    """Events that bring the row of the output: one alike, one that differs, one that counts for little."""
+    yield Companion("one within", exemplar.values[table.name])
     yield Companion("one within", exemplar.contrast(scene.studio, table))
+    others = other_links(scene, table)
+    found = f" of another {' and '.join(link.column for link in others)}" if others else ""
     if exemplar.quiet:
-        yield Companion("one within that counts for little", exemplar.quiet[table.name])
-    if others := other_links(scene, table):
-        yield Companion(f"one within of another {' and '.join(link.column for link in others)}", values, others)
+        yield Companion(f"one within{found} that counts for little", exemplar.quiet[table.name], others)
 
 
 def other_links(scene: Scene, table: Table) -> tuple[Place, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 
 from palmette.features.actors.testcase_generator.deviations import Deviant
 from palmette.features.frame import Frame
@@ -124,8 +125,9 @@ def _same_rows(
 
 
 def _entities(studio: Studio, part: Part) -> set[Key]:
-    """The grain of every row of the part."""
+    """The grain of every row of the part; where no table has all keys, as one comes by a join, of its rows together."""
     found = set()
+    values: dict[str, dict[object, None]] = {key: {} for key in studio.view.grain}
     for name, rows in part.rows.items():
         columns = [
             next(
@@ -140,7 +142,9 @@ def _entities(studio: Studio, part: Part) -> set[Key]:
         ]
         if None not in columns:
             found |= {sort_key([row[column] for column in columns if column]) for row in rows}
-    return found
+        for key, column in zip(studio.view.grain, columns, strict=True):
+            values[key].update(dict.fromkeys(row[column] for row in rows if column))
+    return found or {sort_key(each) for each in product(*values.values())}
 
 
 def outcome(studio: Studio, rows: Rows, cutoff: datetime) -> Frame | None:

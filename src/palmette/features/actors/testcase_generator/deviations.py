@@ -6,20 +6,20 @@ specification alone, never of a script.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from palmette.features.actors.testcase_generator.readings import AGES, EARLIER, READINGS, states_earlier
+from palmette.features.actors.testcase_generator.readings import AGES, READINGS, STATES, beside
 from palmette.features.actors.testcase_generator.steps import step_deviations
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, Shared
 from palmette.features.spec import fsc, fsc_steps
-from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
@@ -277,11 +277,17 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
         longer = Duration(aggregate.half_life.amount * 2, aggregate.half_life.unit)
         yield "the half-life is twice as long", {"half_life": longer}
     yield from _operand(aggregate)
-    schema = view.source(aggregate.source).table_schema
-    alike = [name for name, kind in schema.items() if kind == schema.get(aggregate.of or "")]
-    if len(alike) > 1:
-        other = alike[(alike.index(aggregate.of or "") + 1) % len(alike)]
-        yield f"{COLUMN} {other}", {"of": other}
+    yield from _columns(view.source(aggregate.source), aggregate.of or "")
+
+
+def _columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """In place of each column of the table that is named, the next of its type."""
+    schema = source.table_schema
+    for name in (each for each in schema if re.search(rf"\b{each}\b", text)):
+        alike = [other for other, kind in schema.items() if kind == schema[name]]
+        if len(alike) > 1:
+            other = alike[(alike.index(name) + 1) % len(alike)]
+            yield f"{COLUMN} {other}", {"of": re.sub(rf"\b{name}\b", other, text)}
 
 
 def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -305,23 +311,32 @@ def _sources(view: View) -> Iterator[Deviant]:
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
         small = narrowed(view, (*names, *populating(view)))
         steps = (*source.early, *source.late)
-        for table in dict.fromkeys(step.join.table for step in steps if isinstance(step, fsc_steps.JoinStep)):
-            yield from _joined_states(small, names, view.tables[table], source.name)
         for index, step in enumerate(steps):
+            if isinstance(step, fsc_steps.JoinStep):
+                yield from _joined_states(small, names, source, index, step)
             for what, changed in step_deviations(step):
                 other = _with_steps(source, index, changed)
                 sources = tuple(other if each is source else each for each in small.sources)
                 yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
 
 
-def _joined_states(view: View, names: tuple[str, ...], table: Table, source: str) -> Iterator[Deviant]:
-    """Other states than the newest before the moment at which they are looked up."""
+def _joined_states(
+    view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep
+) -> Iterator[Deviant]:
+    """One step finds other states than the newest before its moment; all else finds the right ones."""
+    table = view.tables[step.join.table]
     if table.kind not in ("snapshot", "scd2"):
         return
-    every = view.with_tables({**view.tables, table.name: table.model_copy(update={"kind": "event"})})
-    yield Deviant(f"{source}: every state of {table.name} is found", names, every, is_listed=False)
-    for what, by in EARLIER:
-        yield Deviant(f"{source}: {table.name} {what}", names, view, states_earlier(table, by), is_listed=False)
+    wrong = table.model_copy(update={"name": f"{table.name} otherwise"})
+    joined = step.model_copy(update={"join": step.join.model_copy(update={"table": wrong.name})})
+    other = _with_steps(source, index, (joined,))
+    sources = tuple(other if each is source else each for each in view.sources)
+    for what, by in STATES:
+        kind = table.kind if by else "event"  # which has no newest state
+        tables = {**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})}
+        changed = replace(view, sources=sources, tables=tables)
+        found = f"{table.name} at the {step.join.at}: {what}"
+        yield Deviant(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:

@@ -124,17 +124,17 @@ class _Available(Times):
         return self.at(row, self.table.available_time) if self.table.available_time else super().event(row)
 
 
-def states_earlier(table: Table, by: timedelta) -> type[Reference]:
-    """States of the table begin and end so much earlier, wherever they are looked up."""
+def beside(table: Table, name: str, by: timedelta) -> type[Reference]:
+    """There is a second table, of this name, whose states begin and end so much earlier."""
 
-    class Earlier(Reference):
+    class Beside(Reference):
         def __init__(
             self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: Shared | None = None
         ) -> None:
             moved = [_moved(table, row, by, ZoneInfo(view.zone)) for row in frames[table.name].rows]
-            super().__init__(view, {**frames, table.name: frames[table.name].with_rows(moved)}, as_of)
+            super().__init__(view, {**frames, name: frames[table.name].with_rows(moved)}, as_of)
 
-    return Earlier
+    return Beside
 
 
 def _moved(table: Table, row: Mapping[str, Any], by: timedelta, zone: ZoneInfo) -> Row:
@@ -175,9 +175,10 @@ AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("days are counted from availability", _SinceKnown),
 )
 """Readings of the days since an event."""
-EARLIER: tuple[tuple[str, timedelta], ...] = (
-    ("begins to hold at its very time", MICROSECOND),
-    ("is as it became later", timedelta(days=3650)),
-    ("is a day old", -timedelta(days=1)),
+STATES: tuple[tuple[str, timedelta], ...] = (
+    ("every state before it", timedelta(0)),
+    ("states that begin exactly then", MICROSECOND),
+    ("the latest state there is", timedelta(days=3650)),
+    ("states are a day old", -timedelta(days=1)),
 )
-"""Readings of when states hold that rows find by a join: how much earlier than they do."""
+"""Readings of what a join finds: how much earlier states begin than they do; all of them where no earlier."""
