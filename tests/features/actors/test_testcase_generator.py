@@ -267,3 +267,26 @@ def test_cases_hold_no_rows_that_they_were_not_chosen_for(user_offers: Callable[
     other = [each for each in chosen if not any("country" in what for what in each.tells)]
     assert other and any("users" in each.part.rows for each in other)
     assert not any(suite.trimmed(each).get("users") for each in other)
+
+
+@pytest.mark.parametrize("keys", [["kind"], ["who", "kind"]])
+def test_entities_of_a_closed_set_and_of_a_join_are_told_apart(keys: list[str]) -> None:
+    """A key with three values has more entities than that; one that comes by a join is in no table with the others."""
+    kind = {"name": "kind", "type": "string", "values": ["a", "b", "c"]}
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": "clicks", "kind": "event", "path": "clicks", "keys": ["id"], "event_time": "at", "columns": [
+            {"name": "id", "type": "bigint"}, {"name": "who", "type": "bigint"}, {"name": "item", "type": "bigint"},
+            {"name": "at", "type": "timestamp"}]},
+        {"name": "items", "kind": "dimension", "path": "items", "keys": ["item"], "columns": [
+            {"name": "item", "type": "bigint"}, kind]}]})  # fmt: skip
+    join = {"table": "items", "on": ["item"], "cardinality": "many_to_one", "columns": ["kind"]}
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "v", "entities": [{"name": "e", "keys": keys}],
+        "sources": [{"name": "clicks", "steps": [{"join": join}]}],
+        "features": [{"name": "n", "dtype": "bigint", "nullable": False, "default": 0,
+                      "aggregate": {"function": "count", "source": "clicks", "window": "7d"}},
+                     {"name": "m", "dtype": "bigint", "nullable": False, "default": 0,
+                      "aggregate": {"function": "count", "source": "clicks", "window": "30d"}}]})  # fmt: skip
+    suite = Suite(resolve(spec, registry))
+    edges = {f"n: {what}" for what in ("the window is 6d", "the window is 8d", "rows exactly at the cut-off count")}
+    assert edges <= suite.told(suite.cases())

@@ -129,7 +129,10 @@ def matches(phrase: str, things: Iterable[Named]) -> list[str]:
 
 
 def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
-    return words[:-1] if len(words) > 1 and words[-1] in _AFFIXES else words
+    """Without an ending such as `id`, or two of a time: `registered on date`, `registered_on` and `registered`."""
+    for endings in (_AFFIXES, ("at", "on")):
+        words = words[:-1] if len(words) > 1 and words[-1] in endings else words
+    return words
 
 
 def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
