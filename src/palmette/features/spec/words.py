@@ -79,9 +79,11 @@ _BEYOND = (
 def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
     """The computation that a feature's words state, or what must be asked first."""
     words = (feature.words or "").strip().rstrip(".")
-    beyond = next((_beyond(words, *entry) for entry in _BEYOND if entry[0].search(words)), None)
-    if beyond is not None:
-        return beyond
+    unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", words)
+    for pattern, wrong, remedy in _BEYOND:
+        if found := pattern.search(unquoted):
+            text = f"In {words!r}, {found[0]!r} {wrong}."
+            return Question("unknown-words", text, f"{remedy} (docs/reference/words.md).")
     try:
         text, window = _window(words)
         reading = arithmetic(Rest(feature, " ".join(text.split()), context)) if window is None else None
@@ -104,13 +106,6 @@ def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
         "(docs/reference/words.md), "
         "or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
-
-
-def _beyond(words: str, pattern: re.Pattern[str], wrong: str, remedy: str) -> Question:
-    """What is said of words about a time that is no window."""
-    found = pattern.search(words)
-    assert found is not None
-    return Question("unknown-words", f"In {words!r}, {found[0]!r} {wrong}.", f"{remedy} (docs/reference/words.md).")
 
 
 def _window(words: str) -> tuple[str, Window | None]:
