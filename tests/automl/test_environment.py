@@ -137,7 +137,7 @@ def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
         topology_file("imll")
     with pytest.raises(UserError, match=r"The argument 'budget' is -1"):
         open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
-    with pytest.raises(UserError, match="'budgt' .* Did you mean 'budget'"):
+    with pytest.raises(UserError, match=r"'budgt' .* Did you mean 'budget'"):
         open_automl({"budgt": 5}, tmp_path)
     with pytest.raises(UserError, match="'colour'"):
         open_automl({"colour": "red"}, tmp_path)

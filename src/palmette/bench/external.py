@@ -97,7 +97,8 @@ class Run:
             told = "; ".join(violation.message for violation in found.violations)
             ended = f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}"
             raise DeveloperError(ended, code="no-candidate")
-        chosen = select(found.candidates, self.modality.judge(self.material), self.blueprint.algorithms)
+        asked = [one for one in found.candidates if one.trial.algorithm in self.blueprint.algorithms]
+        chosen = select(asked or found.candidates, self.modality.judge(self.material))
         members = ", ".join(f"{member.weight:.2f} {member.name}" for member in chosen.members)
         left = started + budget - time.monotonic()
         said = f"{chosen.metric} {chosen.score:.5f} (single best {chosen.single_score:.5f})"
