@@ -11,7 +11,7 @@ from palmette.features.checks.metamorphic import relations
 from palmette.features.checks.metamorphic.ground import Ground, at_or_after, ground_of, instant_of
 from palmette.features.frame import Frame
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Spine
+from palmette.features.spec.fsc import Aggregate, Spine
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
@@ -168,3 +168,18 @@ def test_a_spine_with_cutoffs_keeps_the_rows_of_one(view: View) -> None:
     assert found is not None
     assert (found.cutoff, found.as_of) == (early, None)
     assert [row["order_id"] for row in found.frames["orders"].rows] == [1, 3]
+
+
+def test_other_entities_leave_alone_what_is_counted_by_a_key_of_a_join(ground: Ground) -> None:
+    """The country of a new customer may be there already, and then its orders count for it."""
+    assert added(ground, relations.other_entities(ground))
+    view, kind = ground.view, ground.view.grain["customer_id"]
+    by_country = tuple(
+        replace(feature, computation=feature.computation.model_copy(update={"by": ("country",)}))
+        if isinstance(feature.computation, Aggregate)
+        else feature
+        for feature in view.features
+    )
+    wider = replace(view, grain={**view.grain, "country": kind}, features=by_country)
+    after = relations.other_entities(replace(ground, view=wider))
+    assert after is None or not added(ground, after)

@@ -6,7 +6,7 @@ None means that the relation says nothing about this view: there is no such tabl
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from palmette.features.checks.metamorphic.ground import (
 )
 from palmette.features.frame import Row
 from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.fsc_steps import JoinStep
 from palmette.features.spec.view import View
 
@@ -148,6 +149,8 @@ def other_entities(ground: Ground) -> Ground | None:
         keys = [key for key in ground.view.grain if table.column(key)]
         if not keys or any(column.values for key in keys if (column := table.column(key))):
             continue
+        if not all(set(by) & set(keys) for by in _groupings(ground.view, table.name)):
+            continue  # entities that a join names may be there already
         copies = []
         for number, row in enumerate(ground.frames[table.name].rows):
             values = {key: fresh(row[key], number) for key in keys}
@@ -155,6 +158,14 @@ def other_entities(ground: Ground) -> Ground | None:
                 copies.append({**row, **values})
         added[table.name] = list(renewed(table, copies, keys))
     return ground.with_rows(added)
+
+
+def _groupings(view: View, table: str) -> Iterator[tuple[str, ...]]:
+    """The keys that features over rows of a table are grouped by."""
+    sources = {source.name for source in view.sources if source.table.name == table}
+    for feature in view.features:
+        if isinstance(feature.computation, Aggregate | Expression) and feature.computation.source in sources:
+            yield feature.computation.by or tuple(view.grain)
 
 
 def repeated_dimension_rows(ground: Ground) -> Ground | None:
