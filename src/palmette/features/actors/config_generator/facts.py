@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Entity, Expression
@@ -17,6 +17,9 @@ VIEW = "view"
 """Key of the fact that holds the view's name."""
 NAME = "name:"
 """Before a table's name, the key of the fact that holds it."""
+
+FORMATS: tuple[str, ...] = get_args(Table.model_fields["format"].annotation)
+"""Of files."""
 
 Value = Any
 """A JSON value: a scalar or a list of scalars."""
@@ -95,7 +98,7 @@ def _keys_and_times(view: View, run: Run) -> tuple[Fact, ...]:
     return (
         Fact(
             list(view.grain),
-            ("keys", "entity_keys", "join_keys", "grain", "primary_key", "key_columns", "group_by"),
+            ("keys", "entity_keys", "join_keys", "grain", "unit_of_analysis", "primary_key", "key_columns", "group_by"),
             ("id_columns", "index", "identifiers", "entity_columns", "unique_key", "entities", "entity"),
         ),
         Fact([entity.name for entity in view.spec.entities], ("entities", "entity", "entity_names")),
@@ -165,6 +168,7 @@ _SOURCES = (
     "dependencies",
     "upstream",
     "reads",
+    "feeds",
     "source_paths",
     "input_paths",
 )
@@ -264,11 +268,11 @@ def _source(view: View, table: Table, path: str | None) -> Record:
             *location,
             Fact(
                 table.name,
-                ("name", "source_name", "dataset", "alias", "id"),
+                ("name", "source_name", "dataset", "alias", "label", "id"),
                 ("table", "table_name", "source", "key"),
                 key=f"{NAME}{table.name}",
             ),
-            Fact(table.format if table.path is not None else None, ("format", "file_format"), ("type",)),
+            Fact(table.format if table.path is not None else None, ("format", "file_format"), ("type", "kind")),
             Fact(table.kind, ("kind", "table_kind", "table_type"), ("type",)),
             *_times(table),
             Fact(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.facts import NAME, VIEW, Collection, Fact, Record
+from palmette.features.actors.config_generator.facts import FORMATS, NAME, VIEW, Collection, Fact, Record
 from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
 from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed, Pattern
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
@@ -112,7 +112,8 @@ class _Filler:
     def field(self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str) -> Filled:
         """An answer, then certain facts, then a constant of the team, then likely facts, then the default.
 
-        Inside an item, what only one neighbour has is about its item: likely facts go before it.
+        Inside an item, what only one neighbour has is about its item: likely facts go before it. Items that only one
+        has are its own, too: the facts that fill such a part go before them.
         """
         if spot.dotted in self.answers:
             return Filled(self.answers[spot.dotted])
@@ -131,7 +132,9 @@ class _Filler:
         absent = _known_absent(scope, spot, attribute)
         constant = NOTHING if absent else self.observed.constant(spot.pattern, least)
         if constant is not NOTHING and written:
-            return Filled(constant, learnt=(spot.dotted,))
+            shared = not isinstance(constant, list | dict) or self.observed.constant(spot.pattern) is not NOTHING
+            own = None if shared else self._required(options, scope, spot)
+            return own if own and not own.missing else Filled(constant, learnt=(spot.dotted,))
         if likely is not None and suits:
             return likely
         if not required:
@@ -256,6 +259,7 @@ class _Filler:
         if "const" in of.schema:
             return Filled(of.schema["const"])
         seen = self.observed.values(spot.pattern)
+        known = seen or [of.schema.get("default")]
         own = next((fact for fact in scope[-1].facts if fact.key == VIEW), None)
         if own is not None and self.observed.names_itself(spot.pattern):
             return _placed(own, own.value, spot)
@@ -265,7 +269,7 @@ class _Filler:
                 (
                     (found, -index, fact)
                     for index, fact in enumerate(record.facts)
-                    if (found := score(fact, attribute, spot)) >= bar
+                    if (found := _score_beside(known, fact, attribute, spot)) >= bar
                 ),
                 key=lambda item: item[:2],
                 reverse=True,
@@ -306,6 +310,13 @@ def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool
     return len(scope) > 1 and any(
         fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG for fact in scope[0].facts
     )
+
+
+def _score_beside(known: list[Any], fact: Fact, attribute: str, spot: Spot) -> float:
+    """The score of a fact for a field that has such values elsewhere: where they are formats of files, it is one."""
+    if not any(value in FORMATS for value in known):
+        return score(fact, attribute, spot)
+    return best_similarity(attribute, (*fact.names, *fact.perhaps), spot.context) if fact.value in FORMATS else 0.0
 
 
 def score(fact: Fact, attribute: str, spot: Spot) -> float:
