@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from palmette.bench.featbench.suite import HERE, WORLD
 from palmette.features.frame_json import decode_row, encode_row
 from palmette.features.frames import scenarios
 from palmette.features.frames.palette import example_of
@@ -51,6 +53,19 @@ def test_frames_match_the_registry(view: View, seed: int) -> None:
             if table.keys_enforced and table.kind in ("event", "dimension"):
                 keys = [tuple(row[key] for key in table.keys) for row in frame.rows]
                 assert len(keys) == len(set(keys)), (scenario.name, name)
+
+
+@pytest.mark.parametrize("task", ["usr_rdm_tier_ftrs", "usr_tier_hist_ftrs"])
+def test_a_state_holds_until_the_next_one_begins(task: str) -> None:
+    view = load_view(HERE / "tasks" / task / "fsc.yaml", WORLD / "registry.yaml")
+    table = view.tables["user_tiers"]
+    start, end = table.valid_from or "", table.valid_to or ""
+    of = [key for key in table.keys if key != start]
+    for scenario in scenarios(view):
+        dated = [row for row in scenario.frames[table.name].rows if row[start] is not None]
+        for row, after in pairwise(sorted(dated, key=lambda row: ([str(row[key]) for key in of], row[start]))):
+            if all(row[key] == after[key] for key in of):
+                assert row[end] is not None and row[end] <= after[start], (scenario.name, row, after)
 
 
 def test_partition_columns_hold_the_day_of_their_time(view: View) -> None:

@@ -205,6 +205,8 @@ def absences(scene: Scene) -> None:
             if column.nullable and column.name not in table.keys:
                 entity = scene.entity()
                 rows = exemplar.rows_of(studio, table, entity, scene.cutoff, {})
+                if column.name in (table.valid_from, table.valid_to):
+                    rows = rows[-1:]  # of two states one would hold as long as the other
                 nulls = [studio.dated(table, {**row, column.name: None}) for row in rows]
                 scene.case(exemplar, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
     _alone(scene)
