@@ -18,6 +18,7 @@ from palmette.features.spec.words_names import AskError, Question, WordsContext
 __all__ = ["Question", "Reading", "WordsContext", "read_words"]
 
 _UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
+_CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
 _WINDOWS = (
     re.compile(
         rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?(?:last|past|previous|trailing)\s+(?P<n>{N})\s+"
@@ -29,6 +30,11 @@ _WINDOWS = (
         re.I,
     ),
     re.compile(rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b", re.I),
+    re.compile(
+        rf"\b(?:in|over|within|during|for|from)\s+the\s+(?P<n>{N})\s+(?P<unit>{_UNIT})s?\s+"
+        rf"(?:before|preceding|prior to|up to|until)\s+{_CUTOFF}",
+        re.I,
+    ),
 )
 _LINK = (
     "(?:of|by|for|per|from|to|in|on|at|over|within|during|made|with|without|where|whose|that|which|having|when|weighted"
@@ -65,7 +71,7 @@ _BEYOND = (
     (
         re.compile(
             rf"\bbetween\s+{N}\s+and\s+{N}\s+{_UNIT}s?\s+ago\b"
-            rf"|\b{_UNIT}s?\s+(?:ago|before\s+the)\b|\bbefore\s+the\s+last\b",
+            rf"|\b{_UNIT}s?\s+(?:ago|before\s+(?!{_CUTOFF})the)\b|\bbefore\s+the\s+last\b",
             re.I,
         ),
         "does not end at the cut-off, as windows do",
