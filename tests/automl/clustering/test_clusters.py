@@ -92,7 +92,8 @@ def found(loaded: Loaded, sandbox: Sandbox, tmp_path_factory: pytest.TempPathFac
     done = project.train("traditional", blueprint, 3.0)
     assert done.ok, done.stderr
     candidates = modality.candidates(project.folder / "tracks/traditional", material).candidates
-    chosen = select(candidates, modality.judge(material), blueprint.algorithms)
+    asked = [one for one in candidates if one.trial.algorithm in blueprint.algorithms]
+    chosen = select(asked, modality.judge(material))
     members = project.folder / "tracks/traditional/members.json"
     members.write_text(chosen.model_dump_json(), encoding="utf-8")
     return Found(project, blueprint, material, chosen)

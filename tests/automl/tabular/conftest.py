@@ -33,7 +33,8 @@ def run(project: Project, new: pd.DataFrame, is_repeated: bool) -> Trained:
     new.drop(columns="target").to_csv(folder / "new.csv", index=False)
     project.run_all(training("model"))
     found = project.found("model")
-    chosen = select(found.candidates, project.judge, project.blueprint.algorithms)
+    asked = [one for one in found.candidates if one.trial.algorithm in project.blueprint.algorithms]
+    chosen = select(asked, project.judge)
     (folder / "model" / "members.json").write_text(chosen.model_dump_json(), encoding="utf-8")
     predicting = ("predict.py", "--model", "model", "--input", "new.csv", "--output", "said.csv")
     again = training("again", *(("--members", "model/members.json") if is_repeated else ()))
