@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from palmette.bench.featbench.suite import HERE, WORLD
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.literals import value_text
 from palmette.features.actors.testcase_coder.stand_in import stand_in
 from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
 from palmette.features.actors.testcase_generator.cover import cover
+from palmette.features.actors.testcase_generator.deviations import deviants
 from palmette.features.actors.testcase_generator.offline import Suite
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
@@ -33,6 +35,13 @@ PAIR = ("user_id", "offer_id")
 VIEW = load_view(OFFERS / "specs" / "offer_daily.yaml", OFFERS / "registry.yaml")
 ACTOR = TestcaseGenerator(VIEW)
 CASES = ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
+
+
+def test_another_column_has_the_type_that_the_right_one_has_after_the_steps() -> None:
+    view = load_view(HERE / "tasks" / "usr_rdm_tier_ftrs" / "fsc.yaml", WORLD / "registry.yaml")
+    types = {column.name: column.type for column in view.tables["redemptions"].columns}
+    assert types["amount"] == types["cashback"] == "string", "`amount` is converted, the other is not"
+    assert not [one.what for one in deviants(view) if one.what.endswith("the column is cashback")]
 
 
 def suite_of(

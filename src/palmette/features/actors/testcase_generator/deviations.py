@@ -281,8 +281,8 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
 
 
 def _columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """In place of each column of the table that is named, the next of its type."""
-    schema = source.table_schema
+    """In place of each column of the table that is named, the next of its type, as it is after all steps."""
+    schema = {name: source.schema[name] for name in source.table_schema if name in source.schema}
     for name in (each for each in schema if re.search(rf"\b{each}\b", text)):
         alike = [other for other, kind in schema.items() if kind == schema[name]]
         if len(alike) > 1:
