@@ -70,6 +70,22 @@ def test_repeating_a_run_changes_nothing_and_a_new_text_adds_a_commit(repository
     assert git(repository, "branch", "--list", "features/new*", "--format=%(refname:short)") == "features/new"
 
 
+def test_what_an_earlier_run_wrote_and_a_later_one_does_not_is_gone(repository: Path, tmp_path: Path) -> None:
+    earlier = {"src/new.py": "NEW = 1\n", "src/old.py": "OLD = 1\n", "src/a.py": "A = 9\n"}
+    make(repository, tmp_path / "one", earlier).remove()
+    first = git(repository, "rev-parse", "features/new")
+    git(repository, "stash", "--quiet", "--include-untracked")
+    (repository / "later.py").write_text("", encoding="utf-8")
+    git(repository, "add", "later.py")
+    git(repository, "commit", "--quiet", "-m", "The base goes on")
+    second = make(repository, tmp_path / "two", {"src/new.py": "NEW = 2\n"})
+    assert git(repository, "ls-tree", "-r", "--name-only", second.branch.name) == "later.py\nsrc/a.py\nsrc/new.py"
+    assert git(repository, "show", "features/new:src/a.py") == "A = 1"
+    assert git(repository, "log", "-1", "--format=%P", "features/new").split() == [first, second.base_commit]
+    assert second.changed() == ("src/new.py",)
+    assert "+NEW = 2" in second.patch() and "OLD" not in second.patch()
+
+
 def test_the_same_folder_can_be_opened_again(repository: Path, tmp_path: Path) -> None:
     make(repository, tmp_path / "run")
     assert make(repository, tmp_path / "run").branch.name == "features/new"

@@ -60,7 +60,7 @@ class Delivered(Model):
     body: str
     """File with the description."""
     patch: str
-    """File with the commits, for `git am`."""
+    """File with the change as one commit, for `git am`."""
     remote: str | None = None
     """Where it was pushed to."""
     opened: Opened | None = None

@@ -14,7 +14,7 @@ class Record(NamedTuple):
     body: Path
     """The description, `pull_request.md`."""
     patch: Path
-    """All commits, `<branch>.patch`, for `git am`."""
+    """What the branch changes, as one commit, `<branch>.patch`, for `git am`."""
 
 
 def record(worktree: Worktree, body: str, folder: Path) -> Record:

@@ -26,13 +26,11 @@ class Branch(NamedTuple):
     name: str
     tip: str | None
     """Commit that it is at now; None for a new one."""
-    start: str
-    """Commit to go on from: its tip, or the base for a new or an already merged one."""
 
 
 @dataclass(frozen=True)
 class Worktree:
-    """A checkout of the base branch (or of the branch that an earlier run made) in a folder of the run."""
+    """A checkout of the base branch in a folder of the run, from which a branch gets its next commit."""
 
     repository: Path
     """The user's repository."""
@@ -49,7 +47,7 @@ class Worktree:
     def open(cls, repository: Path, folder: Path, *, branch: str, base: str | None = None) -> Worktree:
         """Checks out `base` of `repository` (the current branch when None) in `folder`: new, or a worktree.
 
-        When `branch` exists and holds nothing but earlier runs' commits, it goes on from there; when it holds
+        When `branch` exists and holds nothing but earlier runs' commits, it gets a further one; when it holds
         other people's commits or is checked out, the name gets a number.
         """
         prefix = prefix_of(repository)
@@ -58,7 +56,7 @@ class Worktree:
         chosen = _branch(git, branch, commit)
         _clear(git, folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        git("worktree", "add", "--detach", "--quiet", str(folder.resolve()), chosen.start)
+        git("worktree", "add", "--detach", "--quiet", str(folder.resolve()), commit)
         root = folder / prefix
         if not root.is_dir():
             raise _problem(
@@ -83,40 +81,39 @@ class Worktree:
             target.write_text(text, encoding="utf-8", newline="")
 
     def commit(self, paths: Iterable[str], subject: str, body: str = "") -> str:
-        """Commits the files at `paths` on the branch, returns the branch's commit; no change makes no commit.
+        """Commits the base with the files at `paths` on the branch, returns its commit; no change makes no commit.
 
-        DeliveryError `nothing-to-deliver` when the branch would not differ from the base.
+        What an earlier run wrote and this one does not is gone; the commits before, and those of a base that went
+        on since, are its parents. DeliveryError `nothing-to-deliver` when the branch would not differ from the base.
         """
-        git = Git(self.root)
+        git, before = Git(self.root), self.branch.tip or self.base_commit
         git("add", "--force", "--", *paths)
-        if not git.succeeds("diff", "--cached", "--quiet"):
-            git(
-                "commit",
-                "--quiet",
-                "--no-verify",
-                "-m",
-                subject_line(subject),
-                *_paragraphs(body, TRAILER),
-                environment=_author(git),
-            )
-        tip = git("rev-parse", "HEAD")
-        if git.succeeds("diff", "--quiet", f"{self.base_commit}...{tip}"):
+        tree = git("write-tree")
+        if tree == git("rev-parse", f"{self.base_commit}^{{tree}}"):
             raise DeliveryError(
                 f"Branch {self.base!r} already contains exactly these files.",
                 "Nothing is left to do.",
                 code="nothing-to-deliver",
             )
-        if tip != self.branch.tip:
+        newest = git("merge-base", "--independent", before, self.base_commit).split()
+        parents = [commit for commit in dict.fromkeys((before, self.base_commit)) if commit in newest]
+        if parents == [before] and tree == git("rev-parse", f"{before}^{{tree}}"):
+            tip = before
+        else:
+            tip = _commit(git, tree, parents, _message(subject_line(subject), body, TRAILER))
             git("update-ref", f"refs/heads/{self.branch.name}", tip, self.branch.tip or "0" * len(tip))
+        git("reset", "--soft", tip)
         return tip
 
     def patch(self) -> str:
-        """All commits of the branch since the base, for `git am`."""
-        return self.git("format-patch", "--stdout", "--no-signature", f"{self.base_commit}..HEAD") + "\n"
+        """What the branch changes, as one commit upon the base, for `git am`."""
+        git = self.git
+        one = _commit(git, "HEAD^{tree}", [self.base_commit], git("log", "-1", "--format=%B"))
+        return git("format-patch", "--stdout", "--no-signature", "-1", one) + "\n"
 
     def changed(self) -> tuple[str, ...]:
         """Paths that the branch changes, relative to the top of the repository."""
-        return tuple(self.git("diff", "--name-only", f"{self.base_commit}...HEAD").splitlines())
+        return tuple(self.git("diff", "--name-only", self.base_commit, "HEAD").splitlines())
 
     def remove(self) -> None:
         """Takes the checkout away; the branch stays."""
@@ -133,8 +130,14 @@ def subject_line(text: str) -> str:
     return line if len(line) <= 72 else line[:72].rsplit(" ", 1)[0].rstrip(" ,;:")
 
 
-def _paragraphs(*texts: str) -> list[str]:
-    return [argument for text in texts if text.strip() for argument in ("-m", text.strip())]
+def _message(*paragraphs: str) -> str:
+    return "\n\n".join(text.strip() for text in paragraphs if text.strip())
+
+
+def _commit(git: Git, tree: str, parents: Iterable[str], message: str) -> str:
+    """A new commit, on no branch yet."""
+    above = [argument for parent in parents for argument in ("-p", parent)]
+    return git("commit-tree", tree, *above, "-m", message, environment=_author(git))
 
 
 def _author(git: Git) -> dict[str, str]:
@@ -229,12 +232,10 @@ def _branch(git: Git, wanted: str, base_commit: str) -> Branch:
         name = wanted if number == 1 else f"{wanted}-{number}"
         found = git.attempt("rev-parse", "--verify", "--quiet", f"refs/heads/{name}")
         if found.code != 0:
-            return Branch(name, None, base_commit)
+            return Branch(name, None)
         tip = found.out.strip()
-        if name not in checked_out and git.succeeds("merge-base", "--is-ancestor", tip, base_commit):
-            return Branch(name, tip, base_commit)
         if name not in checked_out and _is_ours(git, base_commit, tip):
-            return Branch(name, tip, tip)
+            return Branch(name, tip)
         number += 1
 
 
