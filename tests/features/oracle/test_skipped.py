@@ -88,6 +88,22 @@ def test_a_view_of_which_nothing_is_known_is_not_covered(user_offers: Make) -> N
         expected(view, scenario.frames, scenario.as_of)
 
 
+@pytest.mark.parametrize(("feature", "steps", "why"), [
+    (SKEW, [], "skew skipped: the function skewness"),
+    ({**COUNT, "name": "n"}, [{"filter": "soundex(cast(amount AS string)) = 'A'"}], "the rows: the function soundex"),
+    ({"name": "n", "dtype": "bigint", "derive": "cast(concat(user_id, 'x') AS bigint)"}, [], "n: '1x' as bigint"),
+])  # fmt: skip
+def test_a_view_without_any_case_is_refused_with_the_feature_and_the_reason(
+    user_offers: Make, feature: dict[str, Any], steps: list[dict[str, Any]], why: str
+) -> None:
+    others = [COUNT] if "derive" in feature else []
+    view = user_offers(sources=[{"name": "redemptions", "steps": steps}], features=[*others, feature])
+    empty, context = TextFile(path="x", text=""), Context("testcase_generator", Path())
+    attempt = TestcaseGenerator(view).run(Inputs(request=Request(fsc=empty, dfr=empty, run=empty)), context)
+    (found,) = attempt.violations
+    assert found.code == "no-oracle" and why in found.message
+
+
 def test_the_differential_check_says_what_it_skipped_and_judges_the_rest(view: View) -> None:
     outcome = DifferentialCheck().check(subject(view))
     assert outcome.violations == ()

@@ -135,7 +135,10 @@ class Reference:
 
     def bases(self) -> Iterable[Row]:
         """Grain, kept columns and cut-off of every row that there is."""
-        return self.spine() if self.view.spine is not None else self.keys()
+        try:
+            return [*self.spine()] if self.view.spine is not None else self.keys()
+        except (NotCovered, WouldFail) as reason:
+            raise type(reason)(f"the rows: {reason}") from reason
 
     def spine(self) -> Iterable[Row]:
         """Grain, kept columns and cut-off of every row of the spine."""
@@ -174,6 +177,8 @@ class Reference:
                 row[name] = self.value(self.view.feature(name), row, base[AS_OF])
             except NotCovered as reason:
                 self.skipped[name] = str(reason)
+            except WouldFail as reason:
+                raise WouldFail(f"{name}: {reason}") from reason
         return row
 
     def value(self, feature: ViewFeature, row: Row, cutoff: datetime | None) -> Any:

@@ -167,10 +167,12 @@ class TestcaseGenerator(Agent):
         return [name for name in names if name in words] or (names if relevant else [])
 
     def _uncomputable(self) -> Violation:
+        why = "; ".join(self.suite().obstacles) or "no row of its scenarios is one of the view"
         return Violation(
             code="no-oracle",
             subject=self.view.name,
-            message="The oracle has no answer for this view on any of its scenarios.",
+            message=f"The oracle has no answer for {self.view.name!r} on any of its scenarios: {why}. "
+            "Say what is named there in another way, or leave it out.",
         )
 
     def check(self, input: Inputs, output: TestCases, context: Context) -> Verdict:

@@ -68,6 +68,18 @@ class Suite:
         return judged(self.studio, self.staged, self.deviants)
 
     @cached_property
+    def obstacles(self) -> tuple[str, ...]:
+        """Why the oracle has no answer on the scenes, each reason once: the feature (or the rows) first."""
+        found: dict[str, None] = {}
+        for staged in self.staged:
+            scenario = staged.scenario()
+            try:
+                expected(self.view, scenario.frames, scenario.as_of)
+            except (NotCovered, WouldFail) as reason:
+                found[str(reason)] = None
+        return tuple(found)
+
+    @cached_property
     def possible(self) -> frozenset[str]:
         """What some candidate tells."""
         return frozenset[str]().union(*(candidate.tells for candidate in self.candidates))
