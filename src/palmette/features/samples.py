@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from palmette.errors import MachineError
 from palmette.features.frame import Frame, arrow_type
 from palmette.features.spec.dfr import Table
+from palmette.features.text_rows import UnreadableError, text_files, text_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,36 +37,31 @@ def read_sample(sample: Sample) -> Frame:
     """
     import pyarrow as pa
 
+    table = sample.table
     try:
+        if table.format in ("csv", "json"):
+            rows = [row for file in text_files(sample.path) for row in text_rows(table, file)]
+            return Frame.of({column.name: column.type.parsed for column in table.columns}, rows)
         return Frame.from_arrow(_arrow(sample))
+    except UnreadableError as error:
+        raise _unreadable(sample, error, error.remedy) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, KeyError) as error:
-        raise MachineError(
-            f"The sample of table {sample.table.name!r} at {str(sample.path)!r} cannot be read: {error}.",
-            "Compare it with the columns and types in the registry.",
-            code="unreadable-sample",
-        ) from error
+        raise _unreadable(sample, error, "Compare it with the columns and types in the registry.") from error
+
+
+def _unreadable(sample: Sample, error: Exception, remedy: str) -> MachineError:
+    return MachineError(
+        f"The sample of table {sample.table.name!r} at {str(sample.path)!r} cannot be read: {error}.",
+        remedy,
+        code="unreadable-sample",
+    )
 
 
 def _arrow(sample: Sample) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.csv as csv
     import pyarrow.dataset as ds
-    import pyarrow.json as json
 
     schema = pa.schema([(column.name, arrow_type(column.type.parsed)) for column in sample.table.columns])
-    files = (
-        [sample.path]
-        if sample.path.is_file()
-        else sorted(file for file in sample.path.rglob("*") if file.is_file() and not file.name.startswith(("_", ".")))
-    )
-    match sample.table.format:
-        case "csv":
-            options = csv.ConvertOptions(column_types=schema, null_values=[""], strings_can_be_null=True)
-            table = pa.concat_tables(csv.read_csv(file, convert_options=options) for file in files)
-        case "json":
-            parse = json.ParseOptions(explicit_schema=schema)
-            table = pa.concat_tables(json.read_json(file, parse_options=parse) for file in files)
-        case format_:
-            partitioning = ds.partitioning(flavor="hive") if sample.path.is_dir() else None
-            table = ds.dataset(sample.path, format=format_, partitioning=partitioning).to_table()
+    partitioning = ds.partitioning(flavor="hive") if sample.path.is_dir() else None
+    table = ds.dataset(sample.path, format=sample.table.format, partitioning=partitioning).to_table()
     return table.select(schema.names).cast(schema)

@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,16 +15,17 @@ from pyspark_scripts import CONVENTIONS, script
 
 from palmette.features.artefacts import Parameter
 from palmette.features.checks.static.check import violations
-from palmette.features.frame import Frame
+from palmette.features.frame import Frame, Row
 from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
 from palmette.features.harness.connect import ConnectHarness, Probe
 from palmette.features.harness.harness import Case
 from palmette.features.oracle import differences, expected
 from palmette.features.samples import Sample, read_sample
 from palmette.features.source import parse
-from palmette.features.spec.dfr import Registry
+from palmette.features.spec.dfr import Column, Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
+from palmette.features.spec.values import TypeName
 from palmette.features.spec.view import View
 
 HERE = Path(__file__).parent
@@ -90,16 +91,47 @@ def test_scripts_and_checks_read_the_same_from_csv(
     user_offers: Callable[..., View], harness: ConnectHarness, tmp_path: Path
 ) -> None:
     """Quotes are doubled, as databases and spreadsheets write them; nothing but an empty field is null."""
-    lines = ['1,"said ""ow"", twice"', "2,NA", "3,", '4,""', "5,n/a", "6,back\\slash", '7,"a \\ b"', "8,null"]
-    (tmp_path / "users.csv").write_text("\n".join(["user_id,country", *lines]) + "\n", encoding="utf-8")
-    found = re.search(r'"users": (spark\.read.*?\)),?\n    }', script(user_offers()), re.DOTALL)
-    assert found is not None
-    code = f"USERS_PATH = {str(tmp_path / 'users.csv')!r}\nresult = {found[1]}"
-    (result,) = harness.probes(tmp_path, (), [Probe("users", code)])
-    assert result.frame is not None, result.trace
-    sample = read_sample(Sample(user_offers().tables["users"], tmp_path / "users.csv"))
-    assert sorted(result.frame.rows, key=str) == sorted(sample.rows, key=str)
-    assert [row["country"] for row in sample.rows[:5]] == ['said "ow", twice', "NA", None, None, "n/a"]
+    lines = ['1,"said ""ow"", twice"', "2,NA", "3,", '4,""', "5,n/a", "6,back\\slash", '7,"a \\ b"', "", "8, x "]
+    text = "\r\n".join(["\ufeffuser_id,country", *lines]) + "\r\n"
+    (rows,) = read_by_both(user_offers(), [("csv", "string", text)], harness, tmp_path)
+    assert [row["country"] for row in rows[:5]] == ['said "ow", twice', "NA", None, None, "n/a"]
+
+
+def test_scripts_and_checks_read_the_same_from_json(
+    user_offers: Callable[..., View], harness: ConnectHarness, tmp_path: Path
+) -> None:
+    def text(*values: str) -> str:
+        return "".join(f'{{"user_id": {i}, "country": {value}, "x": {i}.5}}\n' for i, value in enumerate(values))
+
+    maps, *_ = read_by_both(user_offers(), [
+        ("json", "map<string,array<int>>", text('{"a": [1, null], "b": null}', "{}", "null") + '\n{"user_id": 9}\n'),
+        ("json", "timestamp", text('"2024-03-01T00:00:00.5Z"', '"2024-03-01 02:30:00+02:00"', '"2024-03-01"')),
+        ("json", "decimal(20,2)", text("123456789012345678.25", '"0.5"', "7")),
+        ("json", "double", text('"NaN"', "1e3", "-2", '"-Infinity"')),
+        ("csv", "double", "user_id,country\n0,NaN\n1,1e3\n2, -.5 \n3,-Inf\n"),
+        ("csv", "date", "user_id,country\n0,2024-02-29\n1,\n"),
+    ], harness, tmp_path)  # fmt: skip
+    assert [row["country"] for row in maps] == [{"a": [1, None], "b": None}, {}, None, None]
+
+
+def read_by_both(
+    view: View, files: Sequence[tuple[str, str, str]], harness: ConnectHarness, folder: Path
+) -> list[tuple[Row, ...]]:
+    """Rows of `users`, read here, after Spark has read the same: by format, type of `country` and text."""
+    probes, samples = [], []
+    for index, (form, kind, text) in enumerate(files):
+        (folder / f"{index}").write_text(text, encoding="utf-8", newline="")
+        columns = [Column(name="user_id", type=TypeName("bigint")), Column(name="country", type=TypeName(kind))]
+        table = view.tables["users"].model_copy(update={"format": form, "columns": tuple(columns)})
+        written = script(view.with_tables({**view.tables, "users": table}))
+        found = re.search(r'"users": (spark\.read.*?\)),?\n    }', written, re.DOTALL)
+        assert found is not None
+        probes.append(Probe(f"{index}", f"USERS_PATH = {str(folder / f'{index}')!r}\nresult = ({found[1]})"))
+        samples.append(read_sample(Sample(table, folder / f"{index}")))
+    for sample, result in zip(samples, harness.probes(folder, (), probes), strict=True):
+        assert result.frame is not None, result.trace
+        assert sorted(map(str, result.frame.rows)) == sorted(map(str, sample.rows))
+    return [sample.rows for sample in samples]
 
 
 def test_columns_that_only_the_prose_and_the_ban_name_are_not_read(user_offers: Callable[..., View]) -> None:

@@ -137,6 +137,33 @@ def test_text_samples(tmp_path: Path) -> None:
     assert samples(lines, tmp_path) == []
 
 
+TEXT = """dfr: 1
+tables:
+  - {name: t, kind: dimension, path: t, format: FORM, keys: [id], columns: [{name: id, type: bigint},
+     {name: note, type: string}, {name: tags, type: "TYPE"}]}
+"""
+
+
+@pytest.mark.parametrize(("form", "kind", "text", "says"), [
+    ("csv", "int", 'id,note,tags\n1,x,2\n2,"two\nlines",3\n', "line 3: a line break inside a value of 'note'"),
+    ("csv", "int", "note,id,tags\nx,1,2\n", "the columns of CSV by their places, and they are note, id, tags"),
+    ("csv", "int", "id,note,tags\n1,x,2.0\n", "line 2: 'tags' is int, and '2.0' is not a whole number"),
+    ("csv", "int", 'id,note,tags\n1,"x,2\n', "line 2: unexpected end of data"),
+    ("csv", "array<int>", "id,note,tags\n1,x,[2]\n", "'tags' is array<int>, and CSV has no such values"),
+    ("json", "map<string,int>", '{"id": 1, "note": "x", "tags": {"a": 1, "b": "2"}}\n', "'2' is not a whole number"),
+    ("json", "date", '{"id": 1, "note": "x"}\n\n{"tags": "20240229"}\n', "line 3: 'tags' is date, and '20240229'"),
+    ("json", "double", '[{"id": 1}]\n', "line 1 is no object"),
+])  # fmt: skip
+def test_a_text_that_spark_would_read_otherwise_is_refused_with_its_place(
+    tmp_path: Path, form: str, kind: str, text: str, says: str
+) -> None:
+    (tmp_path / "t").write_text(text, encoding="utf-8", newline="")
+    registry = TEXT.replace("FORM", form).replace("TYPE", kind)
+    (problem,) = check_samples(parse_located(registry, Registry, "dfr"), tmp_path)
+    assert problem.code == "unreadable-sample" and says in problem.message
+    assert problem.field == "tables[0].path" and "format" not in problem.remedy
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_schemas_describe_every_field(name: str) -> None:
     published = schema_of(name)

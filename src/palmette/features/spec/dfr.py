@@ -55,8 +55,8 @@ class Table(Model):
     table: str | None = None
     """Catalogue name, e.g. `lake.offers.redemptions`."""
     format: Literal["parquet", "csv", "json", "orc", "delta"] = "parquet"
-    """CSV files have a header line, double the quotes inside quotes, and have nothing where a value is null; json means
-    one object a line."""
+    """CSV files have a header line with the registered columns in their order, double the quotes inside quotes, break
+    no line inside a value, and have nothing where a value is null; json means one object a line."""
     keys: tuple[Name, ...] = Field(min_length=1)
     """What identifies a row (for snapshot and scd2: what identifies the thing that has a state)."""
     keys_enforced: bool = True

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,10 @@ from palmette.documents import Located
 from palmette.errors import Problem, nearest
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.values import SparkType
+from palmette.features.text_rows import UnreadableError, text_files, text_rows
+
+_READ = 1000
+"""Rows of text that are read to see whether they can be."""
 
 
 def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Problem]:
@@ -56,11 +62,11 @@ class _Sample(NamedTuple):
             return
         try:
             found = _schema(table, path)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, csv.Error) as error:
             yield self.registry.problem(
                 "unreadable-sample",
                 f"Table {table.name!r}: {str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}.",
-                "Mend the file, or its `format`.",
+                error.remedy if isinstance(error, UnreadableError) else "Mend the file, or its `format`.",
                 field=field,
                 value=text,
             )
@@ -110,10 +116,20 @@ def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)
         case "csv":
-            return dict.fromkeys(_header(_first_file(path, "*.csv")))
+            header = dict.fromkeys(_header(_first_file(path)))
+            if all(column.name in header for column in table.columns):
+                _try_rows(table, path)
+            return header
         case "json":
-            return dict.fromkeys(_keys(_first_file(path, "*.json*")))
+            _try_rows(table, path)
+            return dict.fromkeys(_keys(_first_file(path)))
     return None
+
+
+def _try_rows(table: Table, path: Path) -> None:
+    """Reads the first rows; ValueError where they cannot be read."""
+    rows = chain.from_iterable(text_rows(table, file) for file in text_files(path))
+    deque(islice(rows, _READ), maxlen=0)
 
 
 def _arrow_schema(path: Path, file_format: str) -> dict[str, SparkType | None]:
@@ -133,13 +149,11 @@ def _arrow_schema(path: Path, file_format: str) -> dict[str, SparkType | None]:
     return kinds
 
 
-def _first_file(path: Path, pattern: str) -> Path:
-    if path.is_file():
-        return path
-    first = min(path.rglob(pattern), default=None)
-    if first is None:
-        raise ValueError(f"the folder has no {pattern} file")
-    return first
+def _first_file(path: Path) -> Path:
+    files = text_files(path)
+    if not files:
+        raise ValueError("the folder has no file")
+    return files[0]
 
 
 def _header(path: Path) -> list[str]:
@@ -151,7 +165,7 @@ def _keys(path: Path) -> list[str]:
     """Keys of the first objects: an object may leave out what is null."""
     keys: dict[str, None] = {}
     with path.open(encoding="utf-8-sig") as lines:
-        for _, line in zip(range(1000), lines, strict=False):
+        for line in islice(lines, _READ):
             if line.strip():
                 keys.update(dict.fromkeys(json.loads(line)))
     return list(keys)

@@ -1,0 +1,174 @@
+"""Tables as text: CSV, and JSON with one object a line, value by value as scripts read them with Spark.
+
+Where Spark would make something else of a file without a word (null of a value that does not fit its type, a row of
+what follows a line break, one column of another in a different order), reading ends with the place and the reason.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TextIO
+
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.literals import to_python
+from palmette.features.spec.values import SparkType
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_TIMES = {
+    "date": re.compile(_DAY),
+    "timestamp": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?(Z|[+-]\d{{2}}:\d{{2}})?)?"),
+    "timestamp_ntz": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?)?"),
+}
+"""What Spark and Python both read, and read alike."""
+_SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
+"""What CSV may say of these instead."""
+_NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+
+
+class UnreadableError(ValueError):
+    """What in a file is not as the registry says, with its place."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def text_files(path: Path) -> list[Path]:
+    """A file itself; of a folder the files that Spark reads, in order."""
+    if path.is_file():
+        return [path]
+    found = {file: file.relative_to(path).parts for file in path.rglob("*") if file.is_file()}
+    return sorted(file for file, parts in found.items() if not any(part.startswith(("_", ".")) for part in parts))
+
+
+def text_rows(table: Table, file: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a CSV or JSON file with the registered columns, as values of `palmette.features.frame`.
+
+    Raises:
+        UnreadableError: Spark would not read the file, or not as it is meant.
+        OSError: there is no such file.
+    """
+    read = _csv_rows if table.format == "csv" else _json_rows
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        try:
+            yield from read(table, lines)
+        except UnreadableError as error:
+            raise UnreadableError(f"{file.name}, {error}", error.remedy) from None
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"{file.name} is not UTF-8 ({error.reason})", "Write the file as UTF-8.") from None
+
+
+def _csv_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
+    reader, names = csv.reader(lines, strict=True), [column.name for column in table.columns]
+    end = 0
+    try:
+        for fields in reader:
+            line, end = end + 1, reader.line_num
+            if len(fields) < 2 and not "".join(fields).strip():
+                continue
+            if broken := [name for name, text in zip(names, fields, strict=False) if re.search(r"[\r\n]", text)]:
+                raise UnreadableError(
+                    f"line {line}: a line break inside a value of {broken[0]!r}, where Spark begins a new row",
+                    "Take the line breaks out of the values, or write the table as JSON or Parquet.",
+                )
+            if line == 1:
+                _check_header(names, fields)
+                continue
+            if len(fields) != len(names):
+                raise UnreadableError(f"line {line} has {len(fields)} values instead of {len(names)}", "Mend the line.")
+            yield _row(table, line, dict(zip(names, fields, strict=True)), _of_text)
+    except csv.Error as error:
+        remedy = "Double the quotes inside quotes, and close those that open."
+        raise UnreadableError(f"line {end + 1}: {error}", remedy) from None
+
+
+def _check_header(names: list[str], header: list[str]) -> None:
+    if header != names:
+        raise UnreadableError(
+            f"line 1: Spark takes the columns of CSV by their places, and they are {', '.join(header)}",
+            "Register all columns of the file, in its order.",
+        )
+
+
+def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
+    for line, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            found = json.loads(text, parse_float=Decimal)
+        except ValueError as error:
+            raise UnreadableError(f"line {line} is no JSON: {error}", "Write one object a line.") from None
+        if not isinstance(found, dict):
+            raise UnreadableError(f"line {line} is no object", "Write one object a line.")
+        yield _row(table, line, found, _of_json)
+
+
+def _row(
+    table: Table, line: int, found: dict[str, Any], read: Callable[[SparkType, Any], Any]
+) -> dict[str, Any]:
+    values = {}
+    for column in table.columns:
+        try:
+            values[column.name] = read(column.type.parsed, found.get(column.name))
+        except ValueError as error:
+            raise UnreadableError(
+                f"line {line}: {column.name!r} is {column.type}, and {error}",
+                "Mend the value, or the type in the registry.",
+            ) from None
+    return values
+
+
+def _of_text(kind: SparkType, text: str) -> Any:
+    """A field of CSV; nothing, and nothing in quotes, is null."""
+    if not text:
+        return None
+    match kind.name:
+        case "array" | "map":
+            raise ValueError("CSV has no such values")
+        case "boolean":
+            return to_python({"true": True, "false": False}.get(text.lower(), text), kind)
+        case "binary":
+            return text.encode()
+        case "float" | "double":
+            return _float(_SHORT.get(text, text.strip()))
+        case "decimal" if _NUMBER.fullmatch(text) is None:
+            raise ValueError(f"{text!r} is not a decimal number")
+        case _ if kind.is_integer:
+            return to_python(int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else text, kind)
+        case _:
+            return _of_json(kind, text)
+
+
+def _of_json(kind: SparkType, value: Any) -> Any:
+    """What JSON holds of a type; texts are no numbers, but of decimals."""
+    if value is None:
+        return None
+    match kind.name:
+        case "array" | "map" if kind.element is not None:
+            if not isinstance(value, list if kind.name == "array" else dict):
+                raise ValueError(f"{value!r} is none")
+            if isinstance(value, list):
+                return [_of_json(kind.element, item) for item in value]
+            return {key: _of_json(kind.element, item) for key, item in value.items()}
+        case "binary":
+            return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
+        case "float" | "double":
+            return _float(value) if value in _NO_NUMBERS or not isinstance(value, str) else to_python(value, kind)
+        case "date" | "timestamp" | "timestamp_ntz":
+            if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:
+                raise ValueError(f"{value!r} is not written like '2025-03-31' or '2025-03-31T12:00:00Z'")
+    return to_python(value, kind)
+
+
+def _float(value: Any) -> float:
+    is_number = value in _NO_NUMBERS or _NUMBER.fullmatch(value) if isinstance(value, str) else type(value) is not bool
+    if not is_number or not isinstance(value, str | int | float | Decimal):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)
