@@ -14,7 +14,8 @@ import pandas as pd
 
 from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
 from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
-from palmette.automl.actors.deployer.actor import Deployer, DeployerInput
+from palmette.automl.actors.deployer.actor import Deployer
+from palmette.automl.actors.deployer.input import DeployerInput
 from palmette.automl.artefacts import Assembly, Delivery, Settings, TrackRun
 from palmette.automl.data.load import load
 from palmette.automl.endpoint import Measured

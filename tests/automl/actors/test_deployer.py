@@ -17,7 +17,8 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 from small_delivery import SmallDelivery, small_delivery
 
 from palmette.automl.actors.deployer.actor import CHECKED
-from palmette.automl.actors.implementation_verifier.actor import ImplementationInput, ImplementationVerifier
+from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
+from palmette.automl.actors.implementation_verifier.input import ImplementationInput
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint import MANIFEST
 from palmette.automl.material import Material

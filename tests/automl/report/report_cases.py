@@ -27,22 +27,13 @@ from palmette.automl.artefacts import (
     Worth,
 )
 from palmette.automl.data import Aim, Column, DataFile, Dataset, HoldOut, Reading, Repair
+from palmette.automl.evidence import Charge, Evidence, Grouping, Latency, Span, Stage, Timeline, Trait
 from palmette.automl.measure import Predictions
 from palmette.automl.modalities import Blueprint as AnyBlueprint
 from palmette.automl.modalities import clustering, tabular
 from palmette.automl.modalities.tabular import ColumnPlan, Dropped
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, NumberFacts, Profile, Settled, TargetProfile
-from palmette.automl.report import (
-    Charge,
-    Evidence,
-    Findings,
-    Grouping,
-    Latency,
-    Span,
-    Stage,
-    Timeline,
-    Trait,
-)
+from palmette.automl.report import Findings
 from palmette.automl.requirements import Assumption, Constraint, Requirements
 from palmette.automl.selection import Member, Selection
 from palmette.engine import Spend

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from palmette.automl.report.findings import Span
+from palmette.automl.evidence import Span
 from palmette.automl.report.history import bill, timeline
 from palmette.engine import Entry, Event, Spend, Verdict, fold
 from palmette.engine import events as e

@@ -16,10 +16,10 @@ from report_cases import METRICS, ROWS, Page, findings_of
 
 from palmette.automl.artefacts import Assessment, CurveFact, Score, Worth
 from palmette.automl.data import Dataset
+from palmette.automl.evidence import Evidence, Measured, Span, Stage, Timeline
 from palmette.automl.measure import Predictions
-from palmette.automl.report import Evidence, Findings, Span, Stage, Timeline
+from palmette.automl.report import Findings
 from palmette.automl.report import written as texts_of
-from palmette.automl.report.findings import Measured
 from palmette.automl.report.view import view_of
 from palmette.automl.report.write import PARTS
 from palmette.automl.requirements import Requirements

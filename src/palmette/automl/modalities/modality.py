@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from palmette.automl.artefacts import Derived, Score, Track, Worth
 from palmette.automl.data import Dataset
+from palmette.automl.evidence import Evidence
 from palmette.automl.goal import Goal, goal_of
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions
@@ -24,8 +25,6 @@ from palmette.engine import TextFile
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from palmette.automl.report import Evidence
 
 
 @dataclass(frozen=True)

@@ -4,32 +4,7 @@ Both show the artefacts and what was measured, nothing else; what was not measur
 """
 
 from palmette.automl.report.describing import describe
-from palmette.automl.report.findings import (
-    Charge,
-    Evidence,
-    Findings,
-    Grouping,
-    Latency,
-    Span,
-    Stage,
-    Timeline,
-    Trait,
-)
-from palmette.automl.report.permutation import Measure, importance
+from palmette.automl.report.findings import Findings
 from palmette.automl.report.write import written
 
-__all__ = [
-    "Charge",
-    "Evidence",
-    "Findings",
-    "Grouping",
-    "Latency",
-    "Measure",
-    "Span",
-    "Stage",
-    "Timeline",
-    "Trait",
-    "describe",
-    "importance",
-    "written",
-]
+__all__ = ["Findings", "describe", "written"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats, in_order
 from palmette.automl.report.plots import Axis, Figure, Plot, heat, level
-from palmette.automl.report.wording import fixed, many, share, short
+from palmette.automl.wording import fixed, many, share, short
 
 WRITTEN = 12
 """Classes up to which every cell of the confusion matrix is written out."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.evidence import Grouping
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.report.findings import Grouping
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 
 COLOURED = 6

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from palmette.automl.report.findings import Charge, Findings, Stage, Timeline
+from palmette.automl.evidence import Charge, Stage, Timeline
+from palmette.automl.report.findings import Findings
 from palmette.automl.report.plots import shares_bar, spans_bar
-from palmette.automl.report.wording import fixed, many, price, seconds, share
+from palmette.automl.wording import fixed, many, price, seconds, share
 
 TRAINED = "assembly"
 SCORED = frozenset({"comparison", "assessment"})

@@ -13,11 +13,12 @@ from pydantic import BaseModel
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Delivery, Knowledge, Plans
 from palmette.automl.data import Dataset
 from palmette.automl.endpoint.folder import add
+from palmette.automl.evidence import Evidence, Latency
 from palmette.automl.material import Material
 from palmette.automl.modalities import AnyBlueprint, modality_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import candidates_of
-from palmette.automl.report.findings import Evidence, Findings, Latency
+from palmette.automl.report.findings import Findings
 from palmette.automl.report.history import bill, timeline
 from palmette.automl.report.write import written
 from palmette.automl.requirements import Requirements

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from palmette.automl.artefacts import Assessment, Comparison, Score, Status
 from palmette.automl.measure import METRICS
 from palmette.automl.report.findings import Findings
-from palmette.automl.report.wording import (
+from palmette.automl.wording import (
     algorithm,
     constraint,
     decimals,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from palmette.automl.report.findings import Charge, Span, Stage, Timeline
+from palmette.automl.evidence import Charge, Span, Stage, Timeline
 from palmette.engine import RunState
 from palmette.engine import events as e
 from palmette.engine.state import is_after_waiting

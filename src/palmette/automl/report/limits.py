@@ -9,7 +9,7 @@ from math import hypot
 from palmette.automl.report.classification import Classified
 from palmette.automl.report.findings import Findings
 from palmette.automl.report.headline import is_greater_better, score_line
-from palmette.automl.report.wording import many, number, share, short
+from palmette.automl.wording import many, number, share, short
 
 FEW = 300
 """Rows of a hold-out below which its score is mostly noise."""

@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.report.wording import MINUS, clean, short
+from palmette.automl.wording import MINUS, clean, short
 
 WIDTH, HEIGHT = 340, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 24, 40

@@ -8,7 +8,7 @@ import numpy as np
 
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.report.plots import Axis, Figure, Plot, around
-from palmette.automl.report.wording import number
+from palmette.automl.wording import number
 
 SHOWN = 1500
 """Rows that are drawn."""

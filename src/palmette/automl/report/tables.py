@@ -9,10 +9,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from palmette.automl.artefacts import Plan, Standing, Worth
+from palmette.automl.evidence import Grouping, Trait
 from palmette.automl.profile import ColumnProfile, Leak, TargetProfile
-from palmette.automl.report.findings import Findings, Grouping, Trait
+from palmette.automl.report.findings import Findings
 from palmette.automl.report.plots import bar, interval_bar
-from palmette.automl.report.wording import decimals, fixed, number, share, short
+from palmette.automl.wording import decimals, fixed, number, share, short
 
 FAR = 3.0
 """Times the range of the candidates that a baseline may be away and still be drawn to scale."""

@@ -11,12 +11,13 @@ from importlib import metadata
 import numpy as np
 
 from palmette.automl.data import HoldOut
+from palmette.automl.evidence import Measured, Trait
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.planning.facts import validation
 from palmette.automl.report.classification import Classified, classified
 from palmette.automl.report.clustering import grouped
 from palmette.automl.report.costs import Costs, costs
-from palmette.automl.report.findings import Findings, Measured, Trait
+from palmette.automl.report.findings import Findings
 from palmette.automl.report.headline import (
     Headline,
     ScoreLine,
@@ -43,7 +44,7 @@ from palmette.automl.report.tables import (
     target_classes,
     traits,
 )
-from palmette.automl.report.wording import fixed, metric, number, short
+from palmette.automl.wording import fixed, metric, number, short
 
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "pandas", "numpy")
 SHOWN_FIELDS = 4

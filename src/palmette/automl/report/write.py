@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from palmette.automl.report import wording
+from palmette.automl import wording
 from palmette.automl.report.findings import Findings
 from palmette.automl.report.view import View, view_of
 

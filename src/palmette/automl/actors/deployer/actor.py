@@ -7,8 +7,8 @@ from pathlib import Path
 
 from palmette.automl.actors.deployer import contents
 from palmette.automl.actors.deployer.answering import answer_rows
-from palmette.automl.artefacts import Assembly, Comparison, Delivery, Settings
-from palmette.automl.data import Dataset
+from palmette.automl.actors.deployer.input import DeployerInput
+from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint import (
     Asked,
     Measured,
@@ -25,12 +25,9 @@ from palmette.automl.endpoint import (
 )
 from palmette.automl.faults import located
 from palmette.automl.material import Material
-from palmette.automl.modalities import Blueprint
-from palmette.automl.profile import Profile
 from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
 from palmette.automl.store import Store
-from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
@@ -40,16 +37,6 @@ SAMPLE = 100
 LONGEST = 3_000
 CHECKED = ("health", "answers", "batch answers", "latency", "bad requests", "OpenAPI", "page", "own tests")
 """What must have been measured on every delivery."""
-
-
-class DeployerInput(Model):
-    assembly: Assembly
-    comparison: Comparison
-    requirements: Requirements
-    dataset: Dataset
-    blueprint: Blueprint
-    profile: Profile
-    settings: Settings = Settings()
 
 
 class Deployer(BaseActor):

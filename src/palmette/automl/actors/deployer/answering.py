@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from palmette.automl.actors.deployer.input import DeployerInput
 from palmette.automl.data.load import reload
 from palmette.automl.modalities import modality_of
 from palmette.automl.project import Project
 from palmette.automl.submission import answered, formulas
 from palmette.engine import Measurement
 from palmette.sandbox import ExecutionResult, Sandbox
-
-if TYPE_CHECKING:
-    from palmette.automl.actors.deployer.actor import DeployerInput
 
 
 def answer_rows(project: Path, input: DeployerInput, sandbox: Sandbox, workspace: Path) -> Measurement | None:

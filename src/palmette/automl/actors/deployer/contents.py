@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palmette.automl.artefacts import Assembly, Comparison
-from palmette.automl.report.wording import metric
 from palmette.automl.selection import Selection
+from palmette.automl.wording import metric
 from palmette.engine.actor import Violation
 
 MEMBERS = "model/members.json"

@@ -6,19 +6,15 @@ import statistics
 
 from palmette.automl.actors.implementation_verifier.asking import Asking
 from palmette.automl.actors.implementation_verifier.counting import parameters_of
+from palmette.automl.actors.implementation_verifier.input import ImplementationInput
 from palmette.automl.actors.implementation_verifier.judging import Answering, Measured, judged, overall
 from palmette.automl.actors.implementation_verifier.unheld import told_of_training_rows
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Judged, Score, Settings
-from palmette.automl.data import Dataset
+from palmette.automl.artefacts import Assessment, Judged, Score
 from palmette.automl.endpoint import Service, rows_of_requests
 from palmette.automl.faults import located
 from palmette.automl.material import Material
-from palmette.automl.modalities import Blueprint
-from palmette.automl.profile import Profile
 from palmette.automl.project import Project
-from palmette.automl.requirements import Requirements
 from palmette.automl.store import Store
-from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
@@ -26,19 +22,6 @@ ASKED = 20
 """Requests of one row, of whose times the median counts."""
 AT_ONCE = 1_000
 """Rows of a request for many."""
-
-
-class ImplementationInput(Model):
-    requirements: Requirements
-    dataset: Dataset
-    profile: Profile
-    blueprint: Blueprint
-    choice: Choice | None = None
-    assembly: Assembly
-    comparison: Comparison
-    settings: Settings = Settings()
-    revises: bool = True
-    """False: what is missed is reported, and nobody is sent back."""
 
 
 class ImplementationVerifier(BaseActor):

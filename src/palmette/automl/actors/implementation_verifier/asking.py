@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palmette.automl.actors.implementation_verifier.curve import learning_curve
+from palmette.automl.actors.implementation_verifier.input import ImplementationInput
 from palmette.automl.artefacts import CurveFact, Score, Worth
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions
@@ -19,8 +20,6 @@ from palmette.sandbox import ExecutionResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from palmette.automl.actors.implementation_verifier.actor import ImplementationInput
 
 SAID = "said.csv"
 

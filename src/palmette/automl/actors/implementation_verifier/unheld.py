@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from palmette.automl.actors.implementation_verifier.asking import Told, wanted
 from palmette.automl.actors.implementation_verifier.curve import learning_curve
+from palmette.automl.actors.implementation_verifier.input import ImplementationInput
 from palmette.automl.material import Material
 from palmette.automl.modalities import modality_of
 from palmette.automl.project import Project, candidates_of
-
-if TYPE_CHECKING:
-    from palmette.automl.actors.implementation_verifier.actor import ImplementationInput
 
 
 def told_of_training_rows(input: ImplementationInput, project: Project, material: Material) -> Told:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import Score, Track, Worth
+from palmette.automl.evidence import Evidence, Grouping
 from palmette.automl.material import Material
 from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats
@@ -23,6 +24,7 @@ from palmette.automl.modalities.clustering.traits import traits_of
 from palmette.automl.modalities.modality import Outline
 from palmette.automl.modalities.tabular.modality import Tabular
 from palmette.automl.modalities.words import words
+from palmette.automl.permutation import Measure, importance
 from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Expected, Found, read_candidates
 from palmette.engine import TextFile
@@ -30,8 +32,6 @@ from palmette.engine.actor import Violation
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from palmette.automl.report import Evidence
 
 HALVES = 2
 INTERNAL = ("davies_bouldin", "calinski_harabasz")
@@ -149,16 +149,12 @@ print(len(features))
 
     def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
         """By how much the clusters are others: 1 less the adjusted Rand index with those of the rows as they are."""
-        from palmette.automl.report import Measure, importance
-
         columns = [column.name for column in self.blueprint.columns]
         rows, measure = material.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
         return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
 
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
         """What the clusters of the training rows are like, and the best silhouette by their number."""
-        from palmette.automl.report import Evidence, Grouping
-
         judge = self.judge(material)
         tried, chosen = dict[int, float](), None
         for one in found:

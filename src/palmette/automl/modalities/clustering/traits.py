@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.evidence import Trait
 from palmette.automl.modalities.tabular import ColumnPlan
+from palmette.automl.wording import number, share, short
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from palmette.automl.report import Trait
 
 
 def traits_of(rows: pd.DataFrame, columns: Iterable[ColumnPlan], clusters: NDArray[np.intp]) -> Iterator[Trait]:
@@ -22,9 +22,6 @@ def traits_of(rows: pd.DataFrame, columns: Iterable[ColumnPlan], clusters: NDArr
     `apart` is the share of a column's variance, of ranks or of its commonest values, that lies between clusters.
     Free text has no trait.
     """
-    from palmette.automl.report import Trait
-    from palmette.automl.report.wording import number, share, short
-
     count = int(clusters.max()) + 1
     for column in columns:
         values = rows[column.name]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import Score, Track, Worth
+from palmette.automl.evidence import Evidence
 from palmette.automl.goal import folds_wanted
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Predictions, interval, metric_of, score, undefined
@@ -22,14 +23,14 @@ from palmette.automl.modalities.tabular.columns import as_outlined, outlined
 from palmette.automl.modalities.tabular.draft import KINDS, Goal, class_names, draft, folds_for
 from palmette.automl.modalities.tabular.tracks import FACTS, TRACKS, available
 from palmette.automl.modalities.words import words
+from palmette.automl.permutation import Measure, importance
 from palmette.automl.profile import Profile
 from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
+from palmette.automl.wording import metric, number
 from palmette.engine import TextFile
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from palmette.automl.report import Evidence
 
 SIDE = {
     "classification": ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss"),
@@ -176,12 +177,12 @@ print(len(features))
         blueprint, truth, found = self.blueprint, self.truth(material.holdout), []
         asked = [name for name in also if METRICS[name].task == blueprint.task]
         for name in dict.fromkeys((blueprint.metric, *asked, *SIDE[blueprint.task])):
-            metric = metric_of(name, blueprint.task)
-            if undefined(metric, truth):
+            formula = metric_of(name, blueprint.task)
+            if undefined(formula, truth):
                 continue
-            value = score(metric, truth, made, blueprint.positive)
-            range = interval(metric, truth, made, blueprint.positive, units=material.held_units)
-            other = None if baseline is None else score(metric, truth, baseline, blueprint.positive)
+            value = score(formula, truth, made, blueprint.positive)
+            range = interval(formula, truth, made, blueprint.positive, units=material.held_units)
+            other = None if baseline is None else score(formula, truth, baseline, blueprint.positive)
             found.append(Score(metric=name, value=value, low=range.low, high=range.high, baseline=other))
         return found
 
@@ -190,8 +191,6 @@ print(len(features))
 
     def worths(self, material: Material, ask: Callable[[pd.DataFrame], Predictions]) -> tuple[Worth, ...]:
         """By how much the metric of the run becomes worse."""
-        from palmette.automl.report import Measure, importance
-
         blueprint, rows = self.blueprint, material.holdout
         measure = Measure(metric_of(blueprint.metric, blueprint.task), blueprint.positive)
         columns = [column.name for column in blueprint.columns]
@@ -199,9 +198,6 @@ print(len(features))
         return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
 
     def evidence(self, material: Material, made: Predictions | None, found: Iterable[Candidate], best: str) -> Evidence:
-        from palmette.automl.report import Evidence
-        from palmette.automl.report.wording import metric, number
-
         blueprint = self.blueprint
         kept = " and ".join(map(number, blueprint.bounds or ()))
         return Evidence(

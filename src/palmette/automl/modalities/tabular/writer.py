@@ -15,6 +15,7 @@ from palmette.automl.modalities.tabular.rendering import rendered, templates_of
 from palmette.automl.modalities.tabular.scoring import ABSOLUTE, CLASSIFICATION, REGRESSION
 from palmette.automl.modalities.tabular.starts import FOREST_LEAVES, LARGE, starts, work_of
 from palmette.automl.modalities.tabular.tracks import TRACKS, wanted_in
+from palmette.automl.wording import metric
 from palmette.engine.actor import TextFile
 
 PREPARATION = {"preprocess.py", "contract.py", "contract.json", "target.py", "tests/rows.json"}
@@ -78,8 +79,6 @@ def _of_track(blueprint: Blueprint, track: Track) -> list[str]:
 
 def _facts(blueprint: Blueprint, tracks: Sequence[Track]) -> dict[str, Any]:
     """What the templates know: the blueprint, and what follows from it."""
-    from palmette.automl.report.wording import metric
-
     facts, classification = tables.facts_of(blueprint), blueprint.task == "classification"
     formulas = CLASSIFICATION if classification else REGRESSION
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")

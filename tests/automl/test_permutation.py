@@ -8,7 +8,7 @@ import pytest
 
 from palmette.automl.artefacts import Worth
 from palmette.automl.measure import METRICS, Predictions
-from palmette.automl.report import Measure, importance
+from palmette.automl.permutation import Measure, importance
 
 TRUTH = np.arange(400) % 7
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from palmette.automl.requirements import Constraint
 
 if TYPE_CHECKING:
-    from palmette.automl.report.findings import Charge
+    from palmette.automl.evidence import Charge
 
 LONGEST = 64
 """Characters of a name that are shown; the whole is in its title."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette.automl.report import wording
+from palmette.automl import wording
 from palmette.automl.requirements import Constraint
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
