@@ -56,7 +56,8 @@ def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
         assert outcome.result.isolation == isolated.isolation.name
 
 
-FORGED = "every-report-passes no-test-is-called no-test-is-chosen record-is-replaced-at-the-end start-up-file"
+FORGED = """every-report-passes no-test-is-called no-test-is-chosen record-is-replaced-at-the-end start-up-file
+    plugin-of-the-same-name encoder-is-replaced wrong-test-is-known"""
 
 
 @pytest.mark.parametrize("name", FORGED.split())

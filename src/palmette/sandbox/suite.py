@@ -1,15 +1,19 @@
 """Test suites in the sandbox, and what came of each test.
 
-Tests run in one process with the code that they test, which can tell the runner to say anything. Two things stand
+Tests run in one process with the code that they test, which can tell the runner to say anything. Three things stand
 against it:
 
 - The outcome of each test leaves the process at once, by a plugin of the harness, in a line that begins with a word
-  that nobody else was told: what has been said cannot be taken back, and records of one's own are nothing.
+  that nobody else was told: what has been said cannot be taken back, and records of one's own are nothing. The plugin
+  has read it, and loaded what it needs, before a module of the project can stand where one of Python's is looked for.
 - In each module two witnesses go along, tests whose names nobody knows beforehand, of which one holds and one fails, as
   expected. Where they are not told so, nothing that passed is believed.
 
-This catches whoever changes how outcomes come about (replaced hooks, hidden assertions, skipped or deselected tests,
-an early exit). It does not catch code that searches the memory of its process for the word and speaks for the plugin.
+- A test that raised has not passed, whatever is made of that later.
+
+This catches whoever changes how outcomes come about (replaced hooks and functions, hidden assertions, skipped or
+deselected tests, an early exit). It does not catch code that searches the memory of its process for the word and speaks
+for the plugin, nor hooks that keep single tests, which they know, from being called.
 So whatever can be computed again from files is, and a verdict rests on that first.
 """
 
@@ -81,7 +85,7 @@ def run_suite(
     nonce, mark = secrets.token_hex(16), secrets.token_hex(8)
     told = {
         "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_witness".strip(),
-        "PYTHONPATH": ":".join(part for part in (env.get("PYTHONPATH", ""), str(_PLUGIN)) if part),
+        "PYTHONPATH": ":".join(part for part in (str(_PLUGIN), env.get("PYTHONPATH", "")) if part),
     }
     execution = sandbox.run(
         argv,

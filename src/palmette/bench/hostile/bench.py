@@ -46,7 +46,17 @@ _TESTS = {
     "project.py": "def wrong():\n    return 1\n",
     "test_project.py": "import project\n\n\ndef test_right():\n    assert True\n\n\n"
     "def test_wrong():\n    assert project.wrong() == 2\n",
+    "forging.py": """\
+import json, os
+nonce, mark = os.read(0, 200).decode().split()
+said = {"right": "passed", "wrong": "passed", f"holds_{mark}": "passed", f"breaks_{mark}": "skipped"}
+lines = [{"test": f"test_project.test_{name}", "outcome": outcome} for name, outcome in said.items()]
+for number, line in enumerate([*lines, {"end": True}], 1):
+    os.write(1, f"\\n{nonce} {json.dumps({**line, 'line': number})}\\n".encode())
+os._exit(0)
+""",
 }
+"""A project, and what speaks for its runner if it comes to know the word first."""
 
 
 Kind = Literal["refused", "harmless", "succeeded"]

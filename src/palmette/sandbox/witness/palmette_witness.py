@@ -1,13 +1,15 @@
 """A pytest plugin of the harness: tells the outcome of each test at once, and adds witnesses to what is collected.
 
-It runs beside untrusted code and imports nothing of palmette. See `palmette.sandbox.suite`.
+It runs beside untrusted code and imports nothing of palmette. See `palmette.sandbox.suite`. It is loaded before pytest
+looks for plugins (PYTEST_DONT_REWRITE), and holds what it needs of modules, where others may put something else.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from json import dumps
+from os import write
 from typing import Any
 
 import pytest
@@ -31,11 +33,12 @@ class Witness:
     def __init__(self, output: int, nonce: str, mark: str) -> None:
         def tell(**said: Any) -> None:
             self.lines += 1
-            line = memoryview(f"\n{nonce} {json.dumps({**said, 'line': self.lines})}\n".encode())
+            line = memoryview(f"\n{nonce} {dumps({**said, 'line': self.lines})}\n".encode())
             while line:
-                line = line[os.write(output, line) :]
+                line = line[write(output, line) :]
 
         self.lines, self._mark, self._tell = 0, mark, tell
+        self._raised = set[tuple[str, str]]()
 
     @pytest.hookimpl(trylast=True)  # after whoever selects by mark or name
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -45,8 +48,17 @@ class Witness:
                 name = f"test_{test.__name__}_{self._mark}"
                 items.append(pytest.Function.from_parent(module, name=name, callobj=test))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """Notes whether it raised, before anybody makes something else of that."""
+        change = self._raised.add if call.excinfo else self._raised.discard
+        change((item.nodeid, call.when))
+
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed or report.skipped or report.when == "call":
+        is_forged = report.passed and (report.nodeid, report.when) in self._raised
+        if is_forged:
+            self._tell(test=_name(report.nodeid), outcome="failed", said="It raised, and was reported to have passed.")
+        elif report.failed or report.skipped or report.when == "call":
             said = _text(report) if report.failed else ""
             self._tell(test=_name(report.nodeid), outcome=report.outcome, said=said)
 
