@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from palmette.features.harness import jobs
 from palmette.features.harness.palmette_driver.answers import Answers
-from palmette.sandbox import Access, ExecutionResult
+from palmette.sandbox import Access, ExecutionResult, python_command
 
 
 class Ending:
@@ -119,3 +120,13 @@ def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> Non
     job = jobs.Job("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
     answers = jobs.run_items(sandbox, Server(alive=True), job)
     assert [answer.fields.value for answer in answers] == list(range(31)) and sandbox.runs == 2
+
+
+def test_the_driver_seals_by_modules_of_its_own(tmp_path: Path) -> None:
+    """A repository may have modules of the same names, which would be told the nonce."""
+    for name in ("hmac", "hashlib", "threading"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the repository has the nonce')")
+    (tmp_path / "job.json").write_text(json.dumps({"path": [str(tmp_path)]}))
+    command = python_command("-c", jobs._BOOT, jobs._HERE, str(tmp_path))
+    done = subprocess.run(command, input=b"nonce", capture_output=True, check=False)
+    assert b"KeyError: 'seconds'" in done.stderr, done.stderr

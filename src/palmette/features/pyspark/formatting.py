@@ -14,9 +14,8 @@ def format_source(text: str, line_length: int = 100) -> str:
 
 
 def _ruff(arguments: list[str], text: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", *arguments], input=text, capture_output=True, encoding="utf-8", check=False
-    )
+    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # not what the current folder has of that name
+    done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ValueError(f"ruff {arguments[0]} refused the source: {done.stderr.strip()[:500]}")
     return done.stdout

@@ -70,5 +70,5 @@ def _formatted(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _ruff(arguments: Sequence[str], folder: Path) -> bool:
     """Whether it ran and found nothing to refuse."""
-    command = [sys.executable, "-m", "ruff", *arguments, "--no-cache", "."]
+    command = [sys.executable, "-P", "-m", "ruff", *arguments, "--no-cache", "."]  # not the folder's own ruff
     return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0

@@ -1,15 +1,15 @@
-"""Writing answers, each within its time."""
+"""Writing answers, each within its time, by functions that are held here: elsewhere others may put something else."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
+from hmac import new
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ def seal(nonce: str, folder: Path, index: int, text: str) -> str:
     """What only somebody who knows the nonce can write: over an answer and the frame that is part of it."""
     frame = folder / f"{index}.arrow"
     whole = f"{index}\n{text}\n".encode() + (frame.read_bytes() if frame.exists() else b"")
-    return hmac.new(nonce.encode(), whole, hashlib.sha256).hexdigest()
+    return new(nonce.encode(), whole, sha256).hexdigest()
 
 
 class Answers:
@@ -34,12 +34,12 @@ class Answers:
         self.folder = folder
         self._nonce = nonce
         self._seconds = seconds
-        self._root = json.dumps(f"{root}/")[1:-1]
+        self._root = dumps(f"{root}/")[1:-1]
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Written whole or not at all; paths are told from the root, whose place differs from run to run."""
         part = self.folder / f"{index}.part"
-        text = json.dumps(answer).replace(self._root, "")
+        text = dumps(answer).replace(self._root, "")
         part.write_text(f"{seal(self._nonce, self.folder, index, text)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 
