@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from palmette.documents import load_plain
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
@@ -21,6 +20,7 @@ from palmette.features.frame_json import encode_row
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
+from palmette.features.team_document import is_json, json_text, parse_text
 from palmette.features.workbench import Workbench
 from palmette.sandbox.reading import copy_made
 from palmette.sandbox.temporary import temporary_folder
@@ -80,14 +80,15 @@ class Trial:
 
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
         """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
-        document = load_plain(config.file.text)
+        document = parse_text(config.file.path, config.file.text)
         samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
         for fact, path in {**samples, "output": str(output)}.items():
             if fact in config.places:
                 *parents, last = config.places[fact]
                 reduce(lambda node, key: node[key], parents, document)[last] = path
         target = root / config.file.path
-        target.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        text = json_text(document) if is_json(config.file.path) else yaml.safe_dump(document, sort_keys=False)
+        target.write_text(text, encoding="utf-8")
         return config.file.path
 
     def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:

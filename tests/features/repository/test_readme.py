@@ -37,3 +37,9 @@ def test_rules_are_bullets_about_code_with_their_continuation() -> None:
 def test_a_long_readme_is_cut() -> None:
     found = read_readme("".join(f"- Never import {i} {'x' * 1000}\n" for i in range(500)))
     assert len(found.rules) == 40 and max(map(len, found.rules)) == 300
+
+
+def test_configurations_in_json_count_where_none_are_in_yaml() -> None:
+    said = "Rows come as `schemas/<view>.json`."
+    assert read_readme(said).config_path == "schemas/{view}.json"
+    assert read_readme(f"{said} Settings lie in `settings/<view>.yml`.").config_path == "settings/{view}.yml"

@@ -1,4 +1,4 @@
-"""How a script reads the view's configuration: a YAML document, made into an object of the team's class."""
+"""How a script reads the view's configuration: a YAML or JSON document, made into an object of the team's class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from palmette.features.artefacts import Config, Construction
 from palmette.features.pyspark.code import indent, quoted
+from palmette.features.team_document import is_json
 
 _ITEM = {"list": "[{}]", "tuple": "tuple({})", "set": "{{{}}}", "frozenset": "frozenset({})"}
 """Collections as comprehensions."""
@@ -18,7 +19,7 @@ def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[st
         text: Code of the document's text.
         names: What each of `config_classes` is called in the code.
     """
-    parsed = f"yaml.safe_load({text})"
+    parsed = parsed_text(config, text)
     top = _top(config)
     if top is None:
         return [f"config = {parsed}"]
@@ -26,6 +27,11 @@ def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[st
     if not inner:
         return [f"config = {_made(top, parsed, names, 0)}"]
     return [f"document = {parsed}", *inner, f"config = {_made(top, 'document', names, 0)}"]
+
+
+def parsed_text(config: Config, text: str) -> str:
+    """Code of the document in a text."""
+    return f"{'json.loads' if is_json(config.file.path) else 'yaml.safe_load'}({text})"
 
 
 def config_classes(config: Config) -> list[str]:

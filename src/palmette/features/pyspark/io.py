@@ -7,11 +7,12 @@ import re
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import name_arguments, quoted
-from palmette.features.pyspark.configuration import config_classes, config_lines
+from palmette.features.pyspark.configuration import config_classes, config_lines, parsed_text
 from palmette.features.pyspark.scope import Scope
 from palmette.features.signature import Bound, Meaning, shape_of, signature
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
+from palmette.features.team_document import is_json
 
 
 def load_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
@@ -116,11 +117,11 @@ def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     """Parses the options, builds the session, and calls the other functions."""
     view = scope.view
     option, as_of = conventions.config_option, conventions.as_of_option
-    has_cutoff = view.cutoff != "spine"
+    has_cutoff, form = view.cutoff != "spine", "JSON" if is_json(config.file.path) else "YAML"
     argv = next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), "")
     lines = [
         "parser = argparse.ArgumentParser(description=__doc__)",
-        f'parser.add_argument({quoted(option)}, required=True, help="YAML file of the view")',
+        f'parser.add_argument({quoted(option)}, required=True, help="{form} file of the view")',
     ]
     if has_cutoff:
         lines.append(
@@ -158,10 +159,11 @@ def _destination(option: str) -> str:
 
 
 def _config(scope: Scope, config: Config, path: str) -> list[str]:
-    call = scope.utility_call("load_config", path=path)
+    text = f'Path({path}).read_text(encoding="utf-8")'
+    call = scope.utility_call("load_config", path=path, document=parsed_text(config, text))
     if call is not None:
         return [f"config = {call}"]
-    return config_lines(config, f'Path({path}).read_text(encoding="utf-8")', scope.class_names(config_classes(config)))
+    return config_lines(config, text, scope.class_names(config_classes(config)))
 
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:

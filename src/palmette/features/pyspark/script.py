@@ -94,6 +94,7 @@ def _imports(scope: Scope, config: Config, template: Template, code: str) -> str
         return re.search(rf"(?<![\w.\"]){name}\b", code) is not None
 
     standard = ["import argparse"] if used("argparse") else []
+    standard += ["import json"] if used(r"json\.loads") else []
     standard += ["from collections.abc import Sequence"] if used("Sequence") else []
     times = [name for name in ("datetime", "timedelta", "timezone") if used(name)]
     standard += [f"from datetime import {', '.join(times)}"] if times else []

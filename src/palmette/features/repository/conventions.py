@@ -17,6 +17,7 @@ from palmette.features.repository.readme import read_readme
 from palmette.features.repository.tooling import formatting, session_fixture
 from palmette.features.signature import BY_NAME, is_day
 from palmette.features.spec.run import Run
+from palmette.features.team_document import SUFFIXES, is_json
 
 _ORDER: tuple[Role, ...] = ("load", "build", "write", "main")
 _DOC_LINES = 12
@@ -171,7 +172,7 @@ class _Paths(NamedTuple):
     def of(cls, checkout: Checkout, neighbours: Sequence[Neighbour]) -> _Paths:
         if not neighbours:
             return cls()
-        tests, configs = Counter[str](), Counter[str]()
+        tests, configs, others = Counter[str](), Counter[str](), Counter[str]()
         for neighbour in neighbours:
             own = neighbour.module.path
             for path in checkout.paths:
@@ -181,9 +182,9 @@ class _Paths(NamedTuple):
                 name = PurePosixPath(path).name
                 if path.endswith(".py") and ("test" in name or checkout.is_test(path)):
                     tests[pattern] += 1
-                elif path.endswith((".yaml", ".yml")):
-                    configs[pattern] += 1
-        return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs))
+                elif path.endswith(SUFFIXES):
+                    (others if is_json(path) else configs)[pattern] += 1
+        return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs or others))
 
 
 def _pattern(path: str, view: str, script: str) -> str | None:

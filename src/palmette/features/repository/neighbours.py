@@ -13,6 +13,7 @@ from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
 from palmette.features.repository.inference import parameters_of, returns_of
 from palmette.features.signature import BY_NAME
+from palmette.features.team_document import SUFFIXES
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
 _WRITES = re.compile(
@@ -108,14 +109,14 @@ def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
     """Whether a folder is about one view: its configuration lies there, or a test is called like it."""
     paths = map(PurePosixPath, checkout.paths)
     return any(
-        (path.parent == folder and path.suffix in (".yaml", ".yml")) or path.stem == f"test_{folder.name}"
+        (path.parent == folder and path.suffix in SUFFIXES) or path.stem == f"test_{folder.name}"
         for path in paths
     )
 
 
 def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
     """Whether words around names are a custom: configurations leave them out, or all scripts have them."""
-    configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith((".yaml", ".yml"))}
+    configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith(SUFFIXES)}
     if path.stem in configs:
         return False
     bare = path.stem.removeprefix(prefix).removesuffix(suffix)

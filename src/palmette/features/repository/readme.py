@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import TEST_NAMES, is_called, source_of
 from palmette.features.repository.neighbours import role_by_name
+from palmette.features.team_document import SUFFIXES, is_json
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
 _SUBJECT = re.compile(
@@ -97,16 +98,17 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
         *_CODE.findall(text),
         *(line.split()[0] for fence in _FENCE.finditer(text) for line in fence["body"].splitlines() if line.strip()),
     ]:
-        if " " in code or not code.endswith((".py", ".yaml", ".yml")) or not _PLACEHOLDER.search(code):
+        if " " in code or not code.endswith((".py", *SUFFIXES)) or not _PLACEHOLDER.search(code):
             continue
         path = _PLACEHOLDER.sub("{view}", code).removeprefix("./")
         if path.startswith("/") or ".." in path or path.count("{view}") > 2:
             continue
         name = path.rsplit("/", 1)[-1]
         is_test = "test" in name or is_called(name, test_names)
-        kind = "config_path" if not path.endswith(".py") else "test_path" if is_test else "script_path"
-        found.setdefault(kind, path)
-    return found
+        kind = "json_path" if is_json(path) else "test_path" if is_test else "script_path"
+        found.setdefault(kind if path.endswith((".py", ".json")) else "config_path", path)
+    other = found.pop("json_path", "")
+    return {"config_path": other, **found} if other else found
 
 
 def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:

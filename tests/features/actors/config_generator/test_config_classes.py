@@ -1,5 +1,6 @@
 """Configurations for classes of many kinds, parsed by those classes in the sandbox."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import yaml
 from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
 from palmette.features.actors.config_generator.actor import ConfigAnswer, ConfigGenerator
 from palmette.features.artefacts import Config, Request
+from palmette.features.pyspark.configuration import config_lines
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.sandbox import Sandbox
@@ -184,6 +186,42 @@ def test_the_class_that_neighbours_parse_into_is_found(
     swapped = {**config.places, first: config.places[second], second: config.places[first]}
     verdict = actor.check(given, config.model_copy(update={"places": swapped}), context)
     assert [(one.code, one.subject) for one in verdict.violations] == [("config-fact", first), ("config-fact", second)]
+
+
+@pytest.mark.parametrize("name", ["untyped", "folders"])
+def test_configurations_in_json_are_as_good_as_in_yaml(
+    name: str,
+    repository: Callable[[str], Path],
+    tmp_path: Path,
+    user_offers: Callable[..., View],
+    run_spec: Run,
+    sandbox: Sandbox,
+    request_artefact: Request,
+) -> None:
+    def written(in_json: bool) -> Config:
+        actor = ConfigGenerator(user_offers(), run_spec, root, sandbox)
+        given, context = actor.Input(request=request_artefact), Context("config_generator", tmp_path / "work")
+        config = actor.run(given, context).output
+        assert config is not None and actor.check(given, config, context).ok
+        for said in (config.file.text, yaml.safe_dump(json.loads(config.file.text))) if in_json else ():
+            answered = actor.read(ConfigAnswer(config=said), given, context).output
+            assert answered is not None and actor.check(given, answered, context).ok
+        return config
+
+    root = repository(name)
+    of_yaml = written(in_json=False)
+    for file in root.rglob("*.yaml"):
+        text = json.dumps(yaml.safe_load(file.read_text(encoding="utf-8")), indent="\t")
+        file.with_suffix(".json").write_text(text, encoding="utf-8")
+        file.unlink()
+    of_json = written(in_json=True)
+    assert of_json.file.path == of_yaml.file.path.replace(".yaml", ".json")
+    assert json.loads(of_json.file.text) == yaml.safe_load(of_yaml.file.text)
+    assert of_json.file.text.startswith("{\n\t")
+    changed = of_yaml.model_copy(update={"file": of_json.file})
+    assert of_json == changed, "but for its file, it is the same"
+    lines = config_lines(of_json, "text", {of_json.class_name: "Config"})
+    assert "json.loads(text)" in lines[0] and "yaml" not in lines[0]
 
 
 def test_what_the_rules_would_repeat_is_handed_over(

@@ -19,6 +19,7 @@ from palmette.features.reach import Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import Bound, shape_of, signature
 from palmette.features.spec.view import View
+from palmette.features.team_document import is_json
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
@@ -181,7 +182,8 @@ def _parameter(bound: Bound, view: View) -> str:
 def _places(view: View, config: Config, template: Template) -> list[str]:
     """Where the script finds what is configured."""
     conventions = template.conventions
-    kind = config.class_name.replace(":", ".") or "the YAML document, as yaml.safe_load gives it"
+    read = "the JSON document, as json.loads" if is_json(config.file.path) else "the YAML document, as yaml.safe_load"
+    kind = config.class_name.replace(":", ".") or f"{read} gives it"
     formats = {
         f"source:{name}": "a catalogue table" if table.table else table.format for name, table in view.tables.items()
     }

@@ -32,6 +32,7 @@ from palmette.features.artefacts import Config, Request
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
+from palmette.features.team_document import is_json, json_text, parse_text
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, Yaml, section
 from palmette.sandbox import Sandbox
 
@@ -115,7 +116,7 @@ class ConfigGenerator(Agent):
         return (
             section("facts", *_told(facts, self.view, self.run_spec), rank=NEEDED),
             section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
-            section("neighbours", *files, rank=1, language="yaml"),
+            section("neighbours", *files, rank=1, language="json" if is_json(team.path) else "yaml"),
             briefs.readme(checkout, self.run_spec.repository.readme, "config"),
             briefs.registry_of(self.view),
             section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
@@ -126,9 +127,14 @@ class ConfigGenerator(Agent):
         team, failed = self._team(context)
         if team is None:
             return _stuck("The team's configuration class cannot be read.", failed)
-        placed = locate(team.schema, facts_of(self.view, self.run_spec), load_plain(answer.config))
+        try:
+            document = parse_text(team.path, answer.config)
+        except yaml.YAMLError:  # a file in JSON, answered in YAML
+            document = load_plain(answer.config)
+        placed = locate(team.schema, facts_of(self.view, self.run_spec), document)
+        text = json_text(document) if is_json(team.path) else f"{answer.config.strip()}\n"
         config = Config(
-            file=TextFile(path=team.path.replace("{view}", self.view.name), text=f"{answer.config.strip()}\n"),
+            file=TextFile(path=team.path.replace("{view}", self.view.name), text=text),
             class_name=team.schema.class_name,
             construction=team.schema.construction,
             storage=self.run_spec.output.storage,
@@ -138,7 +144,7 @@ class ConfigGenerator(Agent):
         return Attempt(config, answer.reason, answer.fix)
 
     def check(self, input: ConfigInput, output: Config, context: Context) -> Verdict:
-        """The YAML parses into the team's class, and its accessors give the view's facts."""
+        """The document parses into the team's class, and its accessors give the view's facts."""
         said = TeamCode(self.sandbox, self.root, context.workspace).parse(output)
         if said.failure:
             return Verdict.of([_team_failed(output.class_name, said)])
@@ -170,7 +176,7 @@ class ConfigGenerator(Agent):
         ):
             return f"{output.file.path} lacks what the script reads from {class_name}: {violation.message}"
         noted = {keys: fact for fact, keys in output.places.items()}
-        for keys, value in _texts(load_plain(output.file.text)):
+        for keys, value in _texts(parse_text(output.file.path, output.file.text)):
             below = _UPWARDS.sub("", value)  # an error names the place that a relative path leads to
             if len(below) > 1 and (keys in noted or "/" in value) and below in text:
                 place = ".".join(map(str, keys))
@@ -320,7 +326,7 @@ def _wrong_facts(facts: Record, values: Mapping[str, Any], output: Config) -> li
 def _mixed_up(facts: Record, output: Config) -> list[Violation]:
     """Places of the file that are noted for one fact, and hold another."""
     known, found = known_facts(facts), []
-    document = load_plain(output.file.text)
+    document = parse_text(output.file.path, output.file.text)
     for key, place in output.places.items():
         value = _at(document, place)
         others = [other for other, expected in known.items() if same(value, expected)]

@@ -1,13 +1,15 @@
-"""A document as YAML text, laid out as the neighbouring files are."""
+"""A document as YAML or JSON text, laid out as the neighbouring files are."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import yaml
 
 from palmette.engine.actor import TextFile
+from palmette.features.team_document import is_json, json_text
 
 
 class Layout(NamedTuple):
@@ -74,6 +76,14 @@ def _nodes(text: str) -> Iterator[yaml.Node]:
             waiting += [part for pair in node.value for part in pair]
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
+
+
+def write_document(value: Any, path: str, files: Sequence[TextFile], width: int = 100) -> str:
+    """`value` as a file of this name."""
+    if not is_json(path):
+        return write_yaml(value, layout_of(files), width)
+    indents = [found[1] for file in files if (found := re.match(r"\s*\{\r?\n([ \t]+)", file.text))]
+    return json_text(value, max(indents, key=indents.count, default=2))
 
 
 def write_yaml(value: Any, layout: Layout, width: int = 100) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import yaml
 
-from palmette.documents import load_plain
 from palmette.engine.actor import TextFile
+from palmette.features.team_document import parse_text
 
 Pattern = tuple[str, ...]
 """Keys from the top of a document; `*` stands for every item of a list or mapping."""
@@ -33,7 +33,7 @@ class Observed:
         found, names = [], []
         for file in files:
             try:
-                document = load_plain(file.text)
+                document = parse_text(file.path, file.text)
             except yaml.YAMLError:
                 continue
             if isinstance(document, dict):

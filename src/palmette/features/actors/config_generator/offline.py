@@ -9,7 +9,7 @@ from typing import Any
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.facts import Record
 from palmette.features.actors.config_generator.filling import Missing, fill
-from palmette.features.actors.config_generator.layout import layout_of, write_yaml
+from palmette.features.actors.config_generator.layout import write_document
 from palmette.features.actors.config_generator.observed import Observed
 from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config
@@ -40,7 +40,7 @@ class Known:
 def write_config(view: View, facts: Record, schema: TeamSchema, known: Known, path: str, width: int = 100) -> Written:
     """The view's configuration at `path` (with `{view}`), in the order and layout of its neighbours."""
     filled = fill(schema, facts, Observed.read(known.files), known.answers, known.refused)
-    text = write_yaml(filled.value, layout_of(known.files), width)
+    text = write_document(filled.value, path, known.files, width)
     config = Config(
         file=TextFile(path=path.replace("{view}", view.name), text=text),
         class_name=schema.class_name,

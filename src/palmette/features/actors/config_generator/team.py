@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,13 @@ from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config, Construction, Conventions
 from palmette.features.pyspark.configuration import config_classes, config_lines
-from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name, source_of
+from palmette.features.repository.checkout import Checkout, Module, dotted_name, source_of
 from palmette.features.repository.neighbours import find_neighbours
 from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json
 
+_READS = re.compile(r"(from|load|parse|read|model_validate)(_|$)")
+"""Methods that make an object of a file, a text or a mapping."""
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
 _MOST_CANDIDATES = 5
@@ -55,6 +58,7 @@ class TeamCode:
             {
                 "ask": "parse",
                 "class": config.class_name,
+                "path": config.file.path,
                 "text": config.file.text,
                 "lines": config_lines(config, "text", names),
                 "names": names,
@@ -159,17 +163,12 @@ def candidates(checkout: Checkout) -> list[str]:
                 target = _resolve(checkout, neighbour.module, parameter.annotation)
                 votes[target] += 10 * (target in models)
     for module in checkout.modules:
-        for call in called_names(module.tree):
-            owner, _, method = call.rpartition(".")
-            if method in (
-                "model_validate",
-                "parse_obj",
-                "model_validate_json",
-                "from_yaml",
-                "from_file",
-                "load",
-            ):
+        for call in (node for node in ast.walk(module.tree) if isinstance(node, ast.Call)):
+            owner, _, method = dotted_name(call.func).rpartition(".")
+            if _READS.match(method):
                 votes[_resolve(checkout, module, owner)] += 5
+            if any(keyword.arg is None for keyword in call.keywords):
+                votes[_resolve(checkout, module, dotted_name(call.func))] += 5
     for name, (_, node) in models.items():
         votes[name] += 2 * any(word in node.name for word in ("Config", "Settings", "Spec")) + 2 * (
             node.name not in held

@@ -76,7 +76,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
         "mappings": [model.__name__ for model in models if is_typeddict(model)],
-        "refused": {path: error for path, text in documents.items() if (error := refusal(cls, text))},
+        "refused": {path: error for path, text in documents.items() if (error := refusal(cls, path, text))},
     }
 
 
@@ -112,10 +112,15 @@ def aliases_of(model: Any) -> dict[str, str]:
     return found
 
 
-def refusal(cls: Any, text: str) -> str:
+def parsed(path: str, text: str) -> Any:
+    """What a file of this name and text holds."""
+    return json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
+
+
+def refusal(cls: Any, path: str, text: str) -> str:
     """Why a document is none of the class's; empty where it is one."""
     try:
-        document = yaml.safe_load(text)
+        document = parsed(path, text)
         cls(**document) if made_by_itself(cls) else adapter(cls).validate_python(document)
     except Exception as error:  # noqa: BLE001 - a validator may raise anything; what it says is the answer
         return f"{type(error).__name__}: {error}"[:2000]
@@ -203,22 +208,22 @@ def _makes_something(part: ast.AST) -> bool:
 def parse(request: dict[str, Any]) -> dict[str, Any]:
     """What scripts find in a document, read as they read it: the value of each accessor, or the errors."""
     text = request["text"]
-    names: dict[str, Any] = {"yaml": yaml, "text": text}
+    names: dict[str, Any] = {"yaml": yaml, "json": json, "text": text}
     names |= {called: load(name) for name, called in request["names"].items()}
     try:
         exec("\n".join(request["lines"]), names)
         facts = {fact: plain(eval(expression, names)) for fact, expression in request["accessors"].items()}
     except Exception as error:  # noqa: BLE001 - the team's class may raise anything; what it says is the answer
         said = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
-        return {"errors": refusals(request["class"], text) or [said]}
-    errors = refusals(request["class"], text)
+        return {"errors": refusals(request["class"], request["path"], text) or [said]}
+    errors = refusals(request["class"], request["path"], text)
     return {"errors": errors} if errors else {"facts": facts}
 
 
-def refusals(name: str, text: str) -> list[dict[str, str]]:
+def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
     """What does not have the types that the class declares, place by place, as far as these can be told."""
     try:
-        adapter(load(name) if name else Any).validate_python(yaml.safe_load(text))
+        adapter(load(name) if name else Any).validate_python(parsed(path, text))
     except ValidationError as error:
         return [
             {"field": ".".join(map(str, item["loc"])), "message": item["msg"], "value": repr(item["input"])[:200]}

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.documents import load_plain
 from palmette.features.actors.utils_retriever.candidates import Candidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.pyspark.configuration import parsed_text
 from palmette.features.spec.values import SparkType
+from palmette.features.team_document import parse_text
 
 _BIGINT, _DOUBLE, _STRING, _INSTANT = (SparkType(name) for name in ("bigint", "double", "string", "timestamp"))
 _PLAIN = """
@@ -235,15 +236,17 @@ def _load_config(candidate: Candidate, setting: Setting) -> Proof:
     class_name = setting.config.class_name.rpartition(":")[2] or "dict"
     facts = [fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"]
     values = ", ".join(f"str({setting.config.accessors[fact]})" for fact in facts)
+    document = parsed_text(setting.config, 'place.read_text(encoding="utf-8")')
     body = (
-        f"place = Path(tempfile.mkdtemp()) / 'view.yaml'\n"
+        f"import json\nimport yaml\nplace = Path(tempfile.mkdtemp()) / 'view{Path(setting.config.file.path).suffix}'\n"
         f"place.write_text({setting.config.file.text!r}, encoding='utf-8')\n"
         f"config = CALL\nresult = [type(config).__qualname__, *(str(Path(value)) for value in [{values}])]"
     )
-    document = load_plain(setting.config.file.text)
-    expected = [str(Path(str(reduce(getitem, setting.config.places[fact], document)))) for fact in facts]
+    content = parse_text(setting.config.file.path, setting.config.file.text)
+    expected = [str(Path(str(reduce(getitem, setting.config.places[fact], content)))) for fact in facts]
     inputs = ("the class of the view's own configuration", *(f"its {fact}" for fact in facts))
-    return Proof(Probe("config", _code(candidate, body, path="str(place)")), [class_name, *expected], inputs)
+    code = _code(candidate, body, path="str(place)", document=document)
+    return Proof(Probe("config", code), [class_name, *expected], inputs)
 
 
 def _session(candidate: Candidate) -> Proof:

@@ -119,10 +119,12 @@ def _config(config: dict[str, str] | None) -> Any:
     if config is None:
         return None
     import importlib
+    import json
 
     import yaml
 
-    values = yaml.safe_load(Path(config["file"]).read_text(encoding="utf-8"))
+    text = Path(config["file"]).read_text(encoding="utf-8")
+    values = json.loads(text) if config["file"].endswith(".json") else yaml.safe_load(text)
     if not config["class"]:
         return values
     from pydantic import TypeAdapter
