@@ -12,7 +12,7 @@ from pyspark_scripts import CONVENTIONS, script
 
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Config, Construction, FunctionShape, Parameter, Template, Utilities
+from palmette.features.artefacts import Config, Construction, FunctionShape, Parameter, Template, Utilities, Utility
 from palmette.features.pyspark import write_script
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
@@ -122,6 +122,17 @@ def test_a_class_of_the_team_that_is_called_like_another_name_of_the_script_gets
         'document["sink"] = JobSettings.Sink(**document["sink"])',
         "config = JobSettings(**document)",
     ]
+
+
+@pytest.mark.parametrize(("path", "read"), [("x.yaml", "yaml.safe_load"), ("x.json", "json.loads")])
+def test_what_makes_a_configuration_of_a_mapping_is_given_the_document(path: str, read: str) -> None:
+    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    plan = Utility(need="load_config", name="Plan", module="team.plans", call="Plan.from_dict({document})", doc="")
+    config = Config(file=TextFile(path=path, text=""), class_name="team.plans:Plan", accessors={})
+    template = Template(file=TextFile(path="x.py", text=""), conventions=CONVENTIONS)
+    lines = [line.strip() for line in write_script(view, template, config, Utilities(chosen=(plan,))).splitlines()]
+    assert f'config = Plan.from_dict({read}(Path(args.config).read_text(encoding="utf-8")))' in lines
+    assert f"import {read.partition('.')[0]}" in lines and "from team.plans import Plan" in lines
 
 
 def test_sql_that_reads_the_cutoff_reads_the_column() -> None:

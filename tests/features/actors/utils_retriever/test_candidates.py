@@ -2,12 +2,17 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from palmette.bench.featbench.suite import make_repository, tasks
-from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, unfit
-from palmette.features.artefacts import Need
+from palmette.engine.actor import TextFile
+from palmette.features.actors.config_generator.team import candidates
+from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates, unfit
+from palmette.features.actors.utils_retriever.proofs import Setting, proofs
+from palmette.features.artefacts import Config, Need
+from palmette.features.harness.connect import ProbeResult
 from palmette.features.repository import Checkout, Function, find_neighbours
 
 DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
@@ -41,11 +46,61 @@ NONE: frozenset[str] = frozenset()
     ("build_session", NONE, "f(master: str = 'x') -> 'SparkSession'", "f()"),
     ("load_config", NONE, "f(path: str | Path)", "f({path})"),
     ("load_config", NONE, "f(*paths: str)", None),
+    ("load_config", NONE, "f(data: Mapping[str, Any], *, strict: bool = True)", "f({document})"),
+    ("load_config", NONE, "f(path: str, data: dict | None = None)", "f({path})"),
+    ("load_config", NONE, "f(data: dict, view: str)", None),
 ])  # fmt: skip
 def test_calls(need: Need, gives: frozenset[str], signature: str, call: str | None) -> None:
     node = ast.parse(f"def {signature}: ...").body[0]
     assert isinstance(node, ast.FunctionDef)
     assert bind(Function(node, "team", "team.py"), WANTS[need], Demand(need, gives)) == call
+
+
+def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made_of_mappings.py").write_text(PLAN, encoding="utf-8")
+    uses = "from made_of_mappings import Batch, Plan\n\nBatch(**{})\nPlan.from_dict({})\n"
+    (tmp_path / "jobs.py").write_text(uses, encoding="utf-8")
+    checkout = Checkout(tmp_path)
+    names = ["made_of_mappings:Batch", "made_of_mappings:Plan"]
+    assert candidates(checkout) == names
+    demand = Demand("load_config", class_name=names[1])
+    (found,) = find_candidates(checkout, demand, (), ())
+    assert (found.name, found.call) == ("Plan", "Plan.from_dict({document})")
+    monkeypatch.syspath_prepend(tmp_path)
+    for suffix, text in (("yaml", "inputs: {a: lake/a}\n"), ("json", '{"inputs":\n\t{"a": "lake/a"}}\n')):
+        config = Config(
+            file=TextFile(path=f"settings/v.{suffix}", text=text),
+            class_name=demand.class_name,
+            accessors={"source:a": 'config.inputs["a"]'},
+            places={"source:a": ("inputs", "a")},
+        )
+        (proof,) = proofs(found, Setting(config=config))
+        given: dict[str, Any] = {}
+        exec(proof.probe.code, given)
+        assert proof.judge(ProbeResult("config", None, given["result"])) == ""
+
+
+PLAN = """
+from dataclasses import dataclass
+
+@dataclass
+class Plan:
+    inputs: dict[str, str]
+
+    @classmethod
+    def from_dict(cls, raw: dict) -> "Plan":
+        return cls(raw["inputs"])
+
+@dataclass
+class Batch:
+    inputs: dict[str, str]
+
+@dataclass
+class Row:
+    inputs: dict[str, str]
+"""
 
 
 def test_a_format_that_is_not_the_default_is_passed() -> None:

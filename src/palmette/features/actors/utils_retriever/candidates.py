@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from palmette.features.artefacts import Need, Parameter, Rejected
 from palmette.features.repository import Checkout, Function, Module, Neighbour
 
-Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number"]
+Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number", "mapping"]
 """What a parameter takes."""
 
 _MOST = 6
@@ -37,6 +37,8 @@ class Want(NamedTuple):
     """Regular expression for the return annotation."""
     words: str
     """Regular expression for names and first docstring lines that speak of it."""
+    instead: tuple[Slot, ...] = ()
+    """What a function may take in place of the slots."""
 
 
 _FRAME = Slot("df", "frame", r"df|frame|data|features|rows|table|result|events?")
@@ -70,7 +72,8 @@ WANTS: Mapping[Need, Want] = {
     "load_config": Want(
         (Slot("path", "text", r"path|file|filename|config_path|location|yaml_path|config_file"),),
         r"",
-        r"config|settings|yaml|load|parse",
+        r"config|settings|yaml|load|parse|from_",
+        (Slot("document", "mapping", r"data|d|dict\w*|mapping|doc\w*|raw|values|content|payload|conf\w*|settings"),),
     ),
     "build_session": Want(
         (Slot("app_name", "text", r"app|app_name|name|application|job|job_name|appname", required=False),),
@@ -167,7 +170,7 @@ def find_candidates(
             score = _score(function, want, uses.get(name, 0))
             if call is not None and score > 0:
                 found.append(Candidate(demand.need, function, name, call, uses.get(name, 0), score))
-    return sorted(found, key=lambda c: (-c.uses, -c.score, c.module, c.function.name))[:_MOST]
+    return sorted(found, key=lambda c: (-c.uses, -c.score, "{document}" in c.call, c.module, c.function.name))[:_MOST]
 
 
 def unfit(checkout: Checkout, demands: Iterable[Demand], neighbours: Sequence[Neighbour]) -> Iterable[Rejected]:
@@ -232,6 +235,11 @@ def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]
 
 def bind(function: Function, want: Want, demand: Demand, prefix: str = "") -> str | None:
     """The call of a function with a need's arguments in braces; None when its signature does not fit."""
+    call = _bound(function, want, demand, prefix)
+    return _bound(function, want._replace(slots=want.instead), demand, prefix) if not call and want.instead else call
+
+
+def _bound(function: Function, want: Want, demand: Demand, prefix: str) -> str | None:
     if (
         not re.search(want.returns, function.returns.split(".")[-1])
         or function.node.args.vararg
@@ -283,6 +291,7 @@ _KINDS: Mapping[Kind, str] = {
     "texts": r"(list|List|Sequence|Iterable|tuple|Tuple|Collection)\[",
     "instant": r"datetime\b",
     "number": r"int\b|float\b",
+    "mapping": r"(dict|Dict|Mapping|MutableMapping)\b|^(Any|object)$",
 }
 
 

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from palmette.features.actors.utils_retriever.candidates import WANTS, Candidate, Demand
+from palmette.features.actors.utils_retriever.candidates import WANTS, Candidate, Demand, Slot
 from palmette.features.artefacts import Utility
 from palmette.features.reach import is_place
 from palmette.features.repository import Checkout, Function, Module
@@ -47,9 +47,8 @@ def callables(module: Module) -> Iterator[tuple[str, Function]]:
 def _is_call(text: str, demand: Demand) -> bool:
     """Whether it is one call, with the need's arguments and constants."""
     holes = _HOLE.findall(text)
-    slots = {slot.name: slot.required for slot in WANTS[demand.need].slots}
-    needed = {name for name, required in slots.items() if required} | demand.gives
-    if not needed <= set(holes) <= slots.keys():
+    want = WANTS[demand.need]
+    if not any(_fits(holes, slots, demand) for slots in (want.slots, want.instead) if slots):
         return False
     code = _HOLE.sub(r"\1", text)
     try:
@@ -62,6 +61,11 @@ def _is_call(text: str, demand: Demand) -> bool:
     names = [node for one in arguments for node in ast.walk(one) if isinstance(node, ast.Name)]
     whole = len(arguments) == len(call.args) + len(call.keywords)
     return whole and len(names) == len(holes) and all(map(_is_plain, arguments))
+
+
+def _fits(holes: Sequence[str], slots: Sequence[Slot], demand: Demand) -> bool:
+    needed = {slot.name for slot in slots if slot.required} | demand.gives
+    return needed <= set(holes) <= {slot.name for slot in slots}
 
 
 def _is_plain(node: ast.expr) -> bool:
