@@ -23,7 +23,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import AnyUrl, BaseModel, ConfigDict, DirectoryPath, Field, FilePath, RootModel
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 """

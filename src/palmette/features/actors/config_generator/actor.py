@@ -138,7 +138,7 @@ class ConfigGenerator(Agent):
             class_name=team.schema.class_name,
             construction=team.schema.construction,
             storage=self.run_spec.output.storage,
-            accessors={key: spot.access for key, spot in sorted(placed.items())},
+            accessors={key: spot.code for key, spot in sorted(placed.items())},
             places={key: spot.keys for key, spot in sorted(placed.items())},
         )
         return Attempt(config, answer.reason, answer.fix)

@@ -15,6 +15,8 @@ from palmette.features.actors.config_generator.names import STRONG, WEAK, best_s
 from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed, Pattern
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
 
+MADE_OF_TEXT = frozenset({"path", "file-path", "directory-path", "uri"})
+"""Formats of texts in a schema of which objects hold something else: Pydantic's paths and URLs."""
 _PERHAPS = 0.8
 """What a name that may mean a fact counts, against one that says it for certain."""
 
@@ -35,6 +37,13 @@ class Spot:
     keys: tuple[str | int, ...] = ()
     access: str = "config"
     pattern: Pattern = ()
+    is_text: bool = True
+    """Whether what the object holds there is a text (or no text at all), and not a path or a URL made of one."""
+
+    @property
+    def code(self) -> str:
+        """The expression that scripts read it by; Spark takes no paths but as texts."""
+        return self.access if self.is_text else f"str({self.access})"
 
     @property
     def name(self) -> str:
@@ -237,7 +246,7 @@ class _Filler:
             for fact in self._representatives(collection, key, scope[0], spot):
                 value = convert(fact.value, option.schema, spot.name, self.observed.values(spot.pattern))
                 if value is not NOTHING and value is not None:
-                    return _placed(fact, value, spot)
+                    return _placed(fact, value, typed(spot, option.schema))
         return None
 
     def _representatives(self, collection: Collection, key: str, record: Record, spot: Spot) -> list[Fact]:
@@ -260,6 +269,7 @@ class _Filler:
             return Filled(of.schema["const"])
         seen = self.observed.values(spot.pattern)
         known = seen or [of.schema.get("default")]
+        spot = typed(spot, of.schema)
         own = next((fact for fact in scope[-1].facts if fact.key == VIEW), None)
         if own is not None and self.observed.names_itself(spot.pattern):
             return _placed(own, own.value, spot)
@@ -372,6 +382,11 @@ def _by_name(filled: Filled, spot: Spot, items: str, key: str) -> Filled:
         if place is not named
     }
     return replace(filled, placed=found)
+
+
+def typed(spot: Spot, of: Json) -> Spot:
+    """The place, as a value of this type has it."""
+    return replace(spot, is_text=of.get("format") not in MADE_OF_TEXT)
 
 
 def _placed(fact: Fact, value: Any, spot: Spot) -> Filled:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.facts import NAME, Fact, Record
-from palmette.features.actors.config_generator.filling import Spot, score
+from palmette.features.actors.config_generator.filling import Spot, score, typed
 from palmette.features.actors.config_generator.names import STRONG
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted
 
@@ -89,7 +89,7 @@ class _Walk(NamedTuple):
             for index, item in enumerate(value):
                 yield from self._item(of.schema.get("items") or {}, item, spot, spot.item(index))
         elif value is not None:
-            yield _Leaf(spot, value, attribute)
+            yield _Leaf(typed(spot, of.schema), value, attribute)
 
     def _mapping(self, of: Resolved, value: dict[Any, Any], spot: Spot) -> Iterator[_Leaf]:
         attributes = {self.schema.key(of.model, name): name for name in of.schema.get("properties", {})}

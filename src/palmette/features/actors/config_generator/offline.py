@@ -45,7 +45,7 @@ def write_config(view: View, facts: Record, schema: TeamSchema, known: Known, pa
         file=TextFile(path=path.replace("{view}", view.name), text=text),
         class_name=schema.class_name,
         construction=schema.construction,
-        accessors={key: spot.access for key, spot in sorted(filled.placed.items())},
+        accessors={key: spot.code for key, spot in sorted(filled.placed.items())},
         places={key: spot.keys for key, spot in sorted(filled.placed.items())},
     )
     return Written(config, filled.missing, filled.learnt)
