@@ -14,8 +14,10 @@ from palmette.sandbox.result import Limits
 from palmette.sandbox.supervisor.walls import landlock_version
 from palmette.sandbox.syscalls import filter_of, rules
 
+PRIVATE = ("/dev/shm", "/tmp")
+"""Folders that are memory, each program's its own."""
 PRIVATE_MB = 512
-"""Size of the private /tmp and /dev/shm, which are memory."""
+"""Size of each."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -41,6 +43,8 @@ class Walls(NamedTuple):
     seccomp_option: str = ""
     spare_processes: int = 0
     """Processes of the isolation itself."""
+    private: Sequence[str] = ()
+    """Folders of the program's own that are memory, as it names them."""
     ending: Sequence[str] = ()
     """Where `argv` asks a service to run the program: what ends it there."""
 
@@ -80,18 +84,20 @@ class Bubblewrap:
 
     def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         paths = Paths(access, command.cwd, command.env, command.scratch)
-        private = ("--size", str(PRIVATE_MB << 20), "--tmpfs")
+        private = [part for folder in PRIVATE for part in ("--size", str(PRIVATE_MB << 20), "--tmpfs", folder)]
         argv = [
             self._program,
             *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "sandbox"),
             *("--die-with-parent", "--cap-drop", "ALL"),
-            *("--proc", "/proc", "--dev", "/dev", *private, "/dev/shm", *private, "/tmp"),
+            *("--proc", "/proc", "--dev", "/dev", *private),
             *(part for path, writable in paths.mounts() for part in _mount(path, writable)),
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
         ]
         forbidden = filter_of(rules(own_files=True, own_network=True))
-        return Walls(argv, command.env, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2)
+        return Walls(
+            argv, command.env, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2, private=PRIVATE
+        )
 
 
 def _mount(path: Path, writable: bool) -> tuple[str, str, str]:

@@ -26,9 +26,10 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "chown": (92, None), "chroot": (161, 51), "clock_adjtime": (305, 266), "clock_settime": (227, 112),
     "clone": (56, 220), "clone3": (435, 435), "creat": (85, None), "delete_module": (176, 106),
     "fanotify_init": (300, 262), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55),
-    "fchownat": (260, 54), "file_setattr": (469, 469), "finit_module": (313, 273), "fremovexattr": (199, 16),
-    "fsconfig": (431, 431), "fsetxattr": (190, 7), "fsmount": (432, 432), "fsopen": (430, 430), "fspick": (433, 433),
-    "futimesat": (261, None), "init_module": (175, 105), "inotify_add_watch": (254, 27), "io_uring_enter": (426, 426),
+    "fchownat": (260, 54), "fcntl": (72, 25), "file_setattr": (469, 469), "finit_module": (313, 273),
+    "fremovexattr": (199, 16), "fsconfig": (431, 431), "fsetxattr": (190, 7), "fsmount": (432, 432),
+    "fsopen": (430, 430), "fspick": (433, 433), "futimesat": (261, None), "init_module": (175, 105),
+    "inotify_init": (253, None), "inotify_init1": (294, 26), "io_setup": (206, 0), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "io_uring_setup": (425, 425), "ioctl": (16, 29), "ioperm": (173, None),
     "iopl": (172, None), "ioprio_set": (251, 30), "kcmp": (312, 272), "kexec_file_load": (320, 294),
     "kexec_load": (246, 104), "keyctl": (250, 219), "lchown": (94, None), "lremovexattr": (198, 15),
@@ -64,6 +65,8 @@ _OUTLIVING = (
     "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget"
 )
 """Memory that no process seems to have, or that stays when all have ended: theirs, and that of others."""
+_COMMON = "inotify_init inotify_init1 io_setup"
+"""Of which all of a user's processes, or all of the machine's, have a certain number together."""
 _LURES = "mknod mknodat symlink symlinkat"
 """Where programs at work share a folder, one could exchange what is to be another's for a link to anywhere, or for a
 pipe that holds it up. The error is that of file systems without them, which programs know how to do without."""
@@ -94,6 +97,7 @@ _NEW_NAMESPACES = 0x7E020080
 _TYPE_INTO_TERMINAL = (0x5412, 0x541C)
 _FAST_OPEN = 0x20000000
 _SET_DUMPABLE = 4
+_SET_LEASE = 1024
 
 
 class Rule(NamedTuple):
@@ -113,13 +117,14 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
 
     Args:
         own_files: the program has mounts and processes of its own. Else neither Landlock nor a filter can tell whose
-            attributes it would change, what it would watch, or what a Unix socket leads to: attributes stay, nothing
-            is watched, Unix sockets exist in pairs only, and it changes the pace of no process but itself.
+            attributes it would change, or what a Unix socket leads to: attributes stay, Unix sockets exist in pairs
+            only, and it changes the pace of no process but itself.
         own_network: it has a network of its own. Else it may use TCP, whose ports Landlock knows, and nothing else.
         guards_truncation: something else keeps files outside from being truncated.
     """
     yield from (Rule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
-    yield from (Rule(call, errno.ENOSYS) for call in f"clone3 openat2 {_OUTLIVING}".split())  # then others are tried
+    others_are_tried = f"clone3 openat2 {_OUTLIVING} {_COMMON}"
+    yield from (Rule(call, errno.ENOSYS) for call in others_are_tried.split())
     for call, argument in _MODES.items():
         yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
@@ -128,13 +133,13 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
     yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
     yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
     yield Rule("prlimit64", values=(0,), unless=True)
+    yield Rule("fcntl", argument=1, values=(_SET_LEASE,))  # whoever opens the file would have to wait
     families = (_INET, _INET6, _NETLINK, *((_UNIX,) if own_files else ()))
     yield Rule("socket", errno.EACCES, values=families, unless=True)
     if not own_network:
         yield from _only_tcp()
     if not own_files:
         yield Rule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
-        yield Rule("inotify_add_watch", errno.EACCES)
         yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
         for call, argument in _PACE.items():
             yield Rule(call, argument=argument, values=(0,), unless=True)

@@ -11,6 +11,7 @@ a mapping as `marshal` writes it (what would read JSON takes longer to import th
 - landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
 - seccomp: a filter in hexadecimal digits, or nothing; seccomp_option: the program's option that takes it, where the
   program itself applies it;
+- private: folders of the program's own that are memory, as it names them;
 - ending: nothing; or where argv asks a service to run the program, behind walls of its own, the command that ends it
   there. Such an argv gets no walls and no limits: `inner.main` sets them where the program is.
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _ENDING_SECONDS = 10.0
+_SIGNALS = 1024
+"""Timers, and signals on their way, beyond which it gets no more: all of a user's processes have a number together."""
 
 
 def main() -> None:
@@ -121,6 +124,8 @@ def _set_limits(limits: dict[str, Any]) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, limits["file_mb"] << 20)
     _limit(resource.RLIMIT_NOFILE, limits["open_files"])
+    if sys.platform == "linux":
+        _limit(resource.RLIMIT_SIGPENDING, _SIGNALS)
     _limit(resource.RLIMIT_DATA, limits["memory_mb"] << 20)  # not RLIMIT_AS: a JVM reserves more than it uses
 
 

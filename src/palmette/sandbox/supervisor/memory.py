@@ -1,4 +1,4 @@
-"""How much memory a program uses: its processes, and the kernel for them."""
+"""How much memory a program uses: its processes, folders that are memory, and the kernel for them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,42 @@ _SHARE = (b"Pss:", b"SwapPss:")
 """The same without the tables, where pages are divided among those who share them."""
 
 
-class Memory:
-    """Looking is cheap: what processes hold. Where that may be too much, shared pages are counted once; and where the
-    machine has lost more than the program may have, what its sockets can hold counts, too: it belongs to no process."""
+_NAME_KB = 2
+"""What a file takes beside its content, and each of its names."""
 
-    def __init__(self, bound_mb: int) -> None:
-        self._bound = bound_mb << 10
+
+class Memory:
+    """Looking is cheap: what processes hold, and what is in folders that are memory. Where that may be too much, shared
+    pages are counted once; and where the machine has lost more than the program may have, what its sockets can hold
+    counts, too: it belongs to no process."""
+
+    def __init__(self, bound_mb: int, folders: list[str]) -> None:
+        """`folders`: those that are memory, as the program names them."""
+        self._bound, self._folders = bound_mb << 10, folders
         self._before = _available_kb()
 
     def is_exceeded(self, pids: list[int]) -> bool:
-        held = sum(_kb(f"{pid}/status", _HELD) for pid in pids)
+        private = _private_kb(self._folders, pids) if self._folders else 0
+        held = private + sum(_kb(f"{pid}/status", _HELD) for pid in pids)
         if held > self._bound:
-            held = sum(_share_kb(pid) for pid in pids)
+            held = private + sum(_share_kb(pid) for pid in pids)
         if held <= self._bound < self._before - _available_kb():
             held += _sockets(pids) * _socket_kb()
         return held > self._bound
+
+
+def _private_kb(folders: list[str], pids: list[int]) -> int:
+    """What is in folders of the program: of one of its processes that no longer has our own root."""
+    for pid in reversed(pids):
+        with suppress(OSError):
+            root = f"/proc/{pid}/root"
+            if os.stat(root).st_dev != os.stat("/").st_dev:  # noqa: PTH116 - pathlib would double the start-up time
+                return sum(_used_kb(os.statvfs(root + folder)) for folder in folders)
+    return 0
+
+
+def _used_kb(disk: os.statvfs_result) -> int:
+    return ((disk.f_blocks - disk.f_bfree) * disk.f_frsize >> 10) + _NAME_KB * (disk.f_files - disk.f_ffree)
 
 
 def _share_kb(pid: int) -> int:

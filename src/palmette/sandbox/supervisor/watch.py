@@ -25,7 +25,8 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
     limits = spec["limits"]
     seconds = limits["seconds"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
-    memory, disk = Memory(limits["memory_mb"]), Disk(spec["write"], limits["disk_mb"], limits["file_mb"])
+    memory = Memory(limits["memory_mb"], spec["private"])
+    disk = Disk(spec["write"], limits["disk_mb"], limits["file_mb"])
     look = time.monotonic() + _LOOK_EVERY
     while True:
         status = reap(program)
