@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command, told_from
+from palmette.sandbox.process import _Supervised
 from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
 from palmette.sandbox.supervisor.tree import threads
@@ -184,7 +185,7 @@ def test_memory_is_what_processes_and_the_kernel_hold_for_them(
     files |= {f"sys/net/core/{name}": "30720\n" for name in ("wmem_max", "rmem_max")}
     monkeypatch.setattr(memory, "read", lambda place: files.get(place, "").encode())
     monkeypatch.setattr(memory, "_sockets", lambda _: sockets)
-    found = memory.Memory(1)
+    found = memory.Memory(1, [])
     files["meminfo"] = f"MemAvailable: {9000 - lost} kB"
     assert found.is_exceeded([7]) == is_exceeded
 
@@ -280,6 +281,18 @@ def test_a_program_can_be_ended_from_another_thread(tmp_path: Path) -> None:
         sandbox.interrupt()
         assert not waiting.result().ok and time.monotonic() - started < 20
     assert becomes_true(lambda: not running(MARK))
+
+
+def test_a_program_that_is_ended_before_it_begins_never_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox, begin = Sandbox(), _Supervised.begin
+
+    def interrupted(supervised: _Supervised) -> None:
+        sandbox.interrupt()
+        begin(supervised)
+
+    monkeypatch.setattr(_Supervised, "begin", interrupted)
+    result = sandbox.run(python_command("-c", "open('begun', 'w')"), cwd=tmp_path)
+    assert not result.ok and not (tmp_path / "begun").exists()
 
 
 def test_what_a_program_says_is_told_alike_wherever_and_whenever_it_ran(tmp_path: Path) -> None:

@@ -121,15 +121,13 @@ class Sandbox:
         """
         access = access or Access(write=(cwd,))
         supervised = _Supervised(self, argv, cwd, access, env or {}, limits)
-        streams = supervised.popen
-        assert streams.stdin and streams.stdout and streams.stderr
-        stdout, stderr = (
-            _Kept(streams.stdout, limits.output_chars),
-            _Kept(streams.stderr, limits.output_chars),
-        )
-        threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
         self._running.add(supervised)
         try:
+            supervised.begin()
+            streams = supervised.popen
+            assert streams.stdin and streams.stdout and streams.stderr
+            stdout, stderr = _Kept(streams.stdout, limits.output_chars), _Kept(streams.stderr, limits.output_chars)
+            threading.Thread(target=_feed, args=(streams.stdin, stdin), daemon=True).start()
             outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
         finally:
             self._running.discard(supervised)
@@ -173,6 +171,7 @@ class Process:
 
     def __init__(self, supervised: _Supervised) -> None:
         self._supervised = supervised
+        supervised.begin()
         assert supervised.popen.stdout
         self._log = _Kept(supervised.popen.stdout, _LOG_CHARS)
         self._is_stopped = False
@@ -197,7 +196,7 @@ class Process:
 
 
 class _Supervised:
-    """A supervisor process with its two pipes."""
+    """A supervisor process with its two pipes; the program starts when it is told to begin."""
 
     def __init__(
         self,
@@ -217,7 +216,7 @@ class _Supervised:
         network = sandbox.network if access.network == "own" else None
         walls = sandbox.isolation.walls(command, access, network)
         namespaces = list(network.namespaces) if network else []
-        spec = {
+        self._spec = {
             **_told(walls, limits),
             "namespaces": namespaces,
             "cwd": str(command.cwd),
@@ -229,9 +228,12 @@ class _Supervised:
         report_read, report = os.pipe()
         self._control, self._report = os.fdopen(control_write, "wb", buffering=0), os.fdopen(report_read, "rb")
         self.popen = self._popen(control, report, namespaces, is_server)
-        told = marshal.dumps(spec)
+
+    def begin(self) -> None:
+        """Has the supervisor start the program."""
+        told = marshal.dumps(self._spec)
         left = memoryview(len(told).to_bytes(8, "little") + told)
-        with suppress(BrokenPipeError):  # it ended at once; `wait` tells
+        with suppress(BrokenPipeError, ValueError):  # it ended at once, or was interrupted; `wait` tells
             while left:  # through the pipe, not as an argument: those are public
                 left = left[self._control.write(left) :]
 
@@ -304,6 +306,7 @@ def _told(walls: Walls, limits: Limits) -> dict[str, object]:
         "argv": list(walls.argv),
         "env": dict(walls.env),
         "ending": list(walls.ending),
+        "private": list(walls.private),
         "seccomp": walls.seccomp.hex(),
         "limits": {
             **limits.model_dump(exclude={"output_chars"}),
