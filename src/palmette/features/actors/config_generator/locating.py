@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.facts import NAME, Fact, Record
-from palmette.features.actors.config_generator.filling import Spot, score, typed
+from palmette.features.actors.config_generator.filling import score
 from palmette.features.actors.config_generator.names import STRONG
 from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted
+from palmette.features.actors.config_generator.spot import Spot, typed
 
 
 class _Leaf(NamedTuple):
