@@ -276,3 +276,27 @@ def test_steps_know_the_cutoff(cutoff: str, harness: ConnectHarness, tmp_path: P
     (result,) = harness.execute(path, "build", [Case("ages", frames, given, "Asia/Tokyo")], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
     assert differences(expected(resolved, frames, given), result.frame, resolved) == ()
+
+
+def test_readings_that_the_clock_skipped_come_when_the_oracle_says(harness: ConnectHarness, tmp_path: Path) -> None:
+    """In Santiago midnight itself was skipped: readings from 0:00 to 0:59 stand for instants an hour later."""
+    registry = Registry.model_validate({"dfr": 1, "tables": [
+        {"name": "faults", "kind": "event", "path": "f", "keys": ["id"], "event_time": "raised", "columns": [
+            {"name": "id", "type": "bigint"}, {"name": "site", "type": "string"},
+            {"name": "raised", "type": "timestamp_ntz"}]}]})  # fmt: skip
+    counts = {name: {"source": "faults", "function": "count", "window": name} for name in ("all", "1d", "12h")}
+    spec = FeatureSpec.model_validate({
+        "fsc": 1, "feature_view": "sites", "entities": [{"name": "site", "keys": ["site"]}],
+        "time": {"cutoff": "run", "zone": "America/Santiago"}, "sources": [{"name": "faults"}],
+        "features": [{"name": f"faults_{name}", "dtype": "bigint", "aggregate": one} for name, one in counts.items()]})
+    view, midnight = resolve(spec, registry), datetime(2025, 9, 7)  # noqa: DTZ001 - a reading
+    minutes = (-1440, -780, -660, -1, 0, 30, 59, 60, 61, 90)
+    rows = [{"id": at, "site": "a", "raised": midnight + timedelta(minutes=at)} for at in minutes]
+    frames = {"faults": Frame.of(view.source("faults").table_schema, rows)}
+    instants = [datetime(2025, 9, 7, hour, minute, tzinfo=UTC) for hour, minute in ((4, 0), (4, 30), (5, 0), (16, 15))]
+    path = tmp_path / "script.py"
+    path.write_text(script(view), encoding="utf-8")
+    cases = [Case(f"{at:%H%M}", frames, at, "Asia/Tokyo") for at in instants]
+    for result, at in zip(harness.execute(path, "build", cases, root=tmp_path), instants, strict=True):
+        assert result.frame is not None, result.trace or result.error
+        assert differences(expected(view, frames, at), result.frame, view) == ()

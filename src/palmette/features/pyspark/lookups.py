@@ -55,7 +55,8 @@ def _body(
             "distinct()",
             f'join({rows}{events}, on={join_keys(list(on))}, how="inner")',
         ]
-    condition = None if timeless else conjunction(visible(table, registered_schema(table), scope.cutoff))
+    known = [] if timeless else visible(table, registered_schema(table), scope.cutoff, scope.view.zone)
+    condition = conjunction(known)
     calls += [] if condition is None else [f"where({condition.text})"]
     source = {key: key if row_keys else there for key, there in on.items()}
     if table.kind == "snapshot" or not table.keys_enforced:

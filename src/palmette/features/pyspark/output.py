@@ -32,7 +32,7 @@ def write_spine(scope: Scope) -> str:
     columns += [quoted(name) for name in view.kept]
     columns += selected(own_columns(view))
     if scope.per_row:
-        cutoff = instant(spine.cutoff or "", schema, table)
+        cutoff = instant(spine.cutoff or "", schema, table, view.zone)
         columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
     calls.append(f"select({', '.join(columns)})")
     name = scope.names.fresh("spine_rows")

@@ -182,7 +182,7 @@ def _narrow(pipeline: Pipeline, window: Window | None) -> None:
         pipeline.statements += statements
         pipeline.calls += calls
         return
-    conditions = visible(table, pipeline.schema, scope.cutoff)
+    conditions = visible(table, pipeline.schema, scope.cutoff, scope.view.zone)
     if table.event_time is None:
         pass
     elif (call := _by_utility(pipeline, window)) is not None:
@@ -213,4 +213,4 @@ def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
 
 def _event(pipeline: Pipeline) -> Code | None:
     time = event_column(pipeline.table)
-    return None if time is None else instant(time, pipeline.schema, pipeline.table)
+    return None if time is None else instant(time, pipeline.schema, pipeline.table, pipeline.scope.view.zone)

@@ -97,7 +97,7 @@ def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tup
     if start == identifier(table.name) and (days := pruning(scope, table, None)):
         statements += days.statements
         calls.append(f"where({days.condition})")
-    condition = conjunction(visible(table, schema, scope.cutoff))
+    condition = conjunction(visible(table, schema, scope.cutoff, scope.view.zone))
     if condition is not None:
         calls.append(f"where({condition.text})")
     latest = None
@@ -137,7 +137,7 @@ def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[
     """Writes the transform that gives every state with the span in which it was the latest known."""
     parameter = identifier(table.name)
     name = scope.names.fresh(f"{table.name}_states")
-    statements, calls = _spans(table)
+    statements, calls = _spans(table, scope.view.zone)
     values = selected(taken)
     if table.kind == "snapshot" and table.available_time is not None:
         fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
@@ -162,20 +162,20 @@ def _span_columns(table: Table) -> tuple[str, str]:
     return f"{table.name}_known_from", f"{table.name}_known_until"
 
 
-def _spans(table: Table) -> tuple[list[str], list[str]]:
+def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
     """Statements and calls that add from when to when each state was the latest known of its key."""
     schema = registered_schema(table)
     known_from, known_until = _span_columns(table)
-    start = instant(event_column(table) or table.available_time or "", schema, table)
+    start = instant(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]
     if table.available_time is not None and event_column(table) is not None:
-        available = instant(table.available_time, schema, table)
+        available = instant(table.available_time, schema, table, zone)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
     order = [*([known_from] if table.available_time else []), *recency(table)]
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     until = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot":
-        end = instant(table.valid_to, schema, table) if table.valid_to else Code('F.lit(None).cast("timestamp")')
+        end = instant(table.valid_to, schema, table, zone) if table.valid_to else Code('F.lit(None).cast("timestamp")')
         until = end.text if table.keys_enforced else f"F.least({end.argument}, {until})"
         statements = [] if table.keys_enforced else statements
     return statements, [

@@ -74,7 +74,7 @@ class Pipeline:
         """The event time as a timestamp."""
         name = event_column(self.table)
         assert name is not None
-        return instant(name, self.schema, self.table)
+        return instant(name, self.schema, self.table, self.scope.view.zone)
 
     def entity_window(self, by: tuple[str, ...]) -> str:
         """A variable that holds the entity's events in order."""
@@ -131,7 +131,7 @@ def _convert(pipeline: Pipeline, step: fsc_steps.ConvertStep) -> None:
     elif convert.format is not None:
         text = _parsed(convert.column, target, convert.format, lenient)
     elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
-        moment = instant(convert.column, pipeline.schema, pipeline.table)
+        moment = instant(convert.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         text = moment.text if target.name == "timestamp" else method(moment, "cast", quoted(str(target))).text
     else:
         text = method(value, "try_cast" if lenient else "cast", quoted(str(target))).text
@@ -180,7 +180,7 @@ def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
     else:
         moment = column(rule.of)
         if pipeline.schema[rule.of].is_integer:
-            moment = instant(rule.of, pipeline.schema, pipeline.table)
+            moment = instant(rule.of, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         part = rule.date_part or "date"
         text = (
             f"F.weekday({moment.argument}) + 1"

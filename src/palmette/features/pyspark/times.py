@@ -17,15 +17,22 @@ def is_utc(zone: str) -> bool:
     return zone in _UTC
 
 
-def instant(name: str, schema: Schema, table: Table) -> Code:
-    """The column as a timestamp; dates and wall clock readings are of the session's zone, which is the view's."""
+def instant(name: str, schema: Schema, table: Table, zone: str) -> Code:
+    """The column as a timestamp; dates and wall clock readings are of the session's zone, which is the view's.
+
+    Spark compares readings as readings, although they are cast: one that the clock skipped would come before instants
+    that it comes after. Through microseconds they are compared as what they stand for.
+    """
     kind = schema.get(name, SparkType("timestamp"))
     if kind.name == "timestamp":
         return column(name)
     registered = table.column(name)
     if kind.is_integer and registered is not None:
         return call(_EPOCH[registered.unit or "s"], quoted(name))
-    return method(column(name), "cast", quoted("timestamp"))
+    moment = method(column(name), "cast", quoted("timestamp"))
+    if kind.name == "timestamp_ntz" and not is_utc(zone):
+        return call("F.timestamp_micros", call("F.unix_micros", moment.argument).argument)
+    return moment
 
 
 def event_column(table: Table) -> str | None:
@@ -42,19 +49,19 @@ def before(left: Code, right: Code) -> Code:
     return Code(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
 
 
-def visible(table: Table, schema: Schema, cutoff: Code) -> list[Code]:
+def visible(table: Table, schema: Schema, cutoff: Code, zone: str) -> list[Code]:
     """Conditions under which a row (of an scd2 table: a state) counts at `cutoff`."""
     conditions = []
     if table.kind == "scd2":
         assert table.valid_from is not None
-        conditions.append(before(instant(table.valid_from, schema, table), cutoff))
+        conditions.append(before(instant(table.valid_from, schema, table, zone), cutoff))
         if table.valid_to is not None:
-            until = instant(table.valid_to, schema, table)
+            until = instant(table.valid_to, schema, table, zone)
             conditions.append(Code(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
     elif table.event_time is not None:
-        conditions.append(before(instant(table.event_time, schema, table), cutoff))
+        conditions.append(before(instant(table.event_time, schema, table, zone), cutoff))
     if table.available_time is not None:
-        conditions.append(before(instant(table.available_time, schema, table), cutoff))
+        conditions.append(before(instant(table.available_time, schema, table, zone), cutoff))
     return conditions
 
 
