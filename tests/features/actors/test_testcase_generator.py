@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -266,7 +267,20 @@ def test_what_rows_find_in_other_tables_is_told_apart() -> None:
     wrong = {f"least: {what}" for what in (
         "rows exactly at the cut-off count", "rows exactly at the start of the window do not count", "min became max",
         "the window is 8d", "windows go by availability", "nulls are 0")}  # fmt: skip
+    wrong.add("redemptions: offer_snapshots at the time when the event was known")
     assert wrong - suite.told(suite.cases()) == set()
+
+
+def test_the_newest_state_is_told_from_the_one_that_was_known_last() -> None:
+    registry = deepcopy(REGISTRY)
+    (table,) = (each for each in registry["tables"] if each["name"] == "offer_snapshots")
+    table["available_time"] = "loaded_at"
+    table["columns"].append({"name": "loaded_at", "type": "timestamp", "nullable": False})
+    join = {"table": "offer_snapshots", "on": ["offer_id"], "cardinality": "many_to_one", "columns": ["budget_left"]}
+    least = {"function": "min", "source": "redemptions", "of": "budget_left", "window": "7d"}
+    feature = {"name": "least", "dtype": "decimal(12,2)", "aggregate": least}
+    suite = suite_with([{"join": join}], feature, registry, keys=["user_id"])
+    assert "offer_snapshots: the state that was known last" in suite.told(suite.cases())
 
 
 def test_cases_hold_no_rows_that_they_were_not_chosen_for(user_offers: Callable[..., View]) -> None:

@@ -37,6 +37,17 @@ def state_moments(view: View, table: Table) -> set[str]:
     }
 
 
+def joined_to(view: View, table: Table) -> list[Table]:
+    """Tables whose rows look up states of the table at their own event time."""
+    found = {
+        source.table.name: source.table
+        for source in view.sources
+        for step in (*source.early, *source.late)
+        if isinstance(step, JoinStep) and step.join.table == table.name and step.join.at == "event"
+    }
+    return list(found.values())
+
+
 def columns_joined(view: View, table: Table) -> dict[str, set[str]]:
     """By name of another table: the columns that rows of the table take from it."""
     found: dict[str, set[str]] = {}

@@ -15,6 +15,7 @@ from palmette.features.frames.crowd import crowd
 from palmette.features.frames.exemplars import find_exemplars
 from palmette.features.frames.histories import histories
 from palmette.features.frames.scene import Scene
+from palmette.features.frames.states import states
 from palmette.features.frames.studio import Studio
 from palmette.features.frames.thresholds import thresholds
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -110,7 +111,7 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
         "plain",
         "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced.",
     ),
-    ("states", scenes.states, "plain", "States that begin or end exactly at the cut-off or at an event."),
+    ("states", states, "plain", "States that begin or end exactly at the cut-off or at an event."),
     (
         "histories",
         histories,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from palmette.features.frames.asked import columns_joined, state_moments, windows_of
+from palmette.features.frames.asked import columns_joined, windows_of
 from palmette.features.frames.exemplars import LONG_AGO, SOON, Exemplar, usual_row
 from palmette.features.frames.keys import GRAIN, Place
 from palmette.features.frames.scene import Rows, Scene
@@ -315,52 +315,6 @@ def _twice(scene: Scene, table: Table, entity: Entity, given: Mapping[str, Any])
     row = scene.studio.row(table, entity, given, scene.cutoff - SOON)
     other = scene.studio.row(table, entity, given, scene.cutoff - 5 * HOUR)
     return [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
-
-
-def states(scene: Scene) -> None:
-    """Successive states whose times touch the cut-off or an event."""
-    studio, none = scene.studio, timedelta(0)
-    for table in studio.tables("snapshot", "scd2"):
-        asked = state_moments(studio.view, table)
-        moments = [("cut-off", scene.cutoff)] if "cutoff" in asked else []
-        moments += [("event", scene.cutoff - SOON)] if "event" in asked else []
-        step = studio.step(table)
-        for what, moment in moments:
-            for note, first, second, end in (
-                (f"a new state before the {what}", -10 * DAY, -DAY, None),
-                (f"a new state exactly at the {what}", -10 * DAY, none, None),
-                (f"a new state just before the {what}", -10 * DAY, -step, None),
-                (f"a new state just after the {what}", -10 * DAY, step, None),
-                (f"a new state a day after the {what}", -DAY, DAY, None),
-                (f"a state that ends exactly at the {what}", -10 * DAY, -5 * DAY, none),
-                (f"a state that ends just before the {what}", -10 * DAY, -5 * DAY, -step),
-                (f"a state that ends just after the {what}", -10 * DAY, -5 * DAY, step),
-                (f"the first state exactly at the {what}", none, DAY, None),
-            ):
-                entity = scene.entity()
-                rows = _successive(
-                    scene,
-                    table,
-                    entity,
-                    (moment + first, moment + second),
-                    None if end is None else moment + end,
-                )
-                scene.case(scene.exemplars[0], table, entity, rows, (f"states_of_{table.name}", note))
-
-
-def _successive(
-    scene: Scene, table: Table, entity: Entity, begins: tuple[datetime, datetime], end: datetime | None
-) -> list[Row]:
-    studio = scene.studio
-    first = scene.exemplars[0].values[table.name]
-    second = dict(first)
-    for column in studio.free(table):
-        others = [value for value in studio.palettes[table.name, column.name] if value != first[column.name]]
-        second[column.name] = others[entity.number % len(others)] if others else first[column.name]
-    return [
-        studio.row(table, entity, first, begins[0], until=begins[1]),
-        studio.row(table, entity, second, begins[1], until=end),
-    ]
 
 
 def midnights(scene: Scene) -> None:

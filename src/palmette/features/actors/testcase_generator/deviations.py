@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from palmette.features.actors.testcase_generator.readings import AGES, READINGS, STATES, beside
-from palmette.features.actors.testcase_generator.steps import step_deviations
+from palmette.features.actors.testcase_generator.steps import step_deviations, when_known
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -126,6 +126,12 @@ def _times(view: View) -> Iterator[Deviant]:
                 yield Deviant(what, names, narrowed(view, names), reading.reference, moves_rows=False, is_boundary=True)
     for what, other, is_boundary in _clocks(view):
         yield Deviant(what, everything, other, moves_rows=False, is_boundary=is_boundary)
+    for table in view.tables.values():
+        if table.kind == "snapshot" and table.available_time is not None:
+            known = table.model_copy(update={"event_time": table.available_time, "available_time": None})
+            other = view.with_tables({**view.tables, table.name: known})
+            what = f"{table.name}: the state that was known last"
+            yield Deviant(what, everything, other, moves_rows=False, is_listed=False)
 
 
 def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
@@ -337,6 +343,11 @@ def _joined_states(
         changed = replace(view, sources=sources, tables=tables)
         found = f"{table.name} at the {step.join.at}: {what}"
         yield Deviant(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
+    if late := when_known(source.table, step):
+        other = _with_steps(source, index, late)
+        sources = tuple(other if each is source else each for each in view.sources)
+        what = f"{table.name} at the time when the event was known"
+        yield Deviant(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:

@@ -7,6 +7,7 @@ from typing import Any
 
 from palmette.features.actors.testcase_generator.texts import text_deviations
 from palmette.features.spec import fsc_steps
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import Duration
 
 
@@ -37,6 +38,15 @@ def step_deviations(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps
             yield from _looking_back(step)
         case _:
             pass
+
+
+def when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, ...]:
+    """The steps that look up the state when a row of the table became available; none where it says no such time."""
+    event, known = (table.column(name) if name else None for name in (table.event_time, table.available_time))
+    if step.join.at != "event" or not event or not known or (event.type, event.unit) != (known.type, known.unit):
+        return ()
+    aside = fsc_steps.ComputeStep(compute={"event_time_aside": f"`{event.name}`", event.name: f"`{known.name}`"})
+    return aside, step, fsc_steps.ComputeStep(compute={event.name: "event_time_aside"})
 
 
 def _looking_back(
