@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ features:
 
 @pytest.fixture(scope="module")
 def context() -> WordsContext:
-    spec = parse_document(SPEC, FeatureSpec, "fsc")
+    return context_of(SPEC)
+
+
+def context_of(text: str) -> WordsContext:
+    spec = parse_document(text, FeatureSpec, "fsc")
     findings = Findings(Located(spec, "fsc", {}), Located(REGISTRY, "dfr", {}))
     scope = Scope(spec, REGISTRY, findings, resolve_grain(spec, REGISTRY, findings))
     return WordsContext.of(scope, Sources(scope))
@@ -50,6 +55,17 @@ def plain(reading: Reading) -> dict[str, Any]:
         name: value if isinstance(value, str) else value.model_dump(mode="json", exclude_defaults=True)
         for name, value in reading.computation.items()
     }
+
+
+def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> None:
+    asked = read_words(Feature(name="wanted", dtype="bigint", words="number of orders this month"), context)
+    assert isinstance(asked, Question)
+    step, rows = re.findall(r"`(.+?)`", asked.remedy)
+    source = f"{{name: orders, steps: [{{{step.replace(' at)', ' ordered_at)')}}}]}}"
+    mended = context_of(SPEC.replace("{name: orders}", source))
+    reading = read_words(Feature(name="wanted", dtype="bigint", words=f"number of orders {rows}"), mended)
+    assert isinstance(reading, Reading), reading
+    assert plain(reading) == {"aggregate": {"function": "count", "source": "orders", "where": "is_this_month"}}
 
 
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case["words"])

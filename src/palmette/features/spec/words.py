@@ -66,7 +66,7 @@ _BEYOND = (
         re.compile(rf"\b(?:this|current|calendar)\s+{_UNIT}\b|\b{_UNIT}[- ]to[- ]date\b|\b(?:today|yesterday)\b", re.I),
         "is a period of the calendar; windows go back from the cut-off",
         "Make it a column of a source, e.g. `compute: {is_this_month: \"date_trunc('month', at) = date_trunc('month', "
-        "as_of)\"}`, and ask for rows with it",
+        "as_of)\"}`, and ask for rows `where is_this_month`",
     ),
     (
         re.compile(
