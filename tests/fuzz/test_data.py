@@ -17,13 +17,14 @@ import pytest
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
+import numpy as np  # noqa: E402 - with pandas
 from holds import HOSTILE, damaged, fuzzed, outcome  # noqa: E402 - with pandas only
 from hypothesis import given  # noqa: E402 - as above
 from hypothesis import strategies as st  # noqa: E402 - as above
 
 from palmette.automl.data.load import Loaded, load  # noqa: E402 - as above
-from palmette.automl.data.opening import ALWAYS, MOST_COLUMNS  # noqa: E402 - as above
-from palmette.errors import InputError  # noqa: E402 - as above
+from palmette.automl.data.opening import ALWAYS, MOST_COLUMNS, MOST_FILES  # noqa: E402 - as above
+from palmette.errors import InputError, UserError  # noqa: E402 - as above
 
 FRAME = pd.DataFrame({"n": range(30), "size": [0.5] * 30, "colour": ["red", "blue"] * 15})
 CSV = FRAME.to_csv(index=False).encode()
@@ -121,6 +122,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "a column that computes": lambda: database(
         "CREATE TABLE t (a, b GENERATED ALWAYS AS (hex(zeroblob(90000000)))); INSERT INTO t (a) VALUES (1);"
     ),
+    "many cells that are computed": lambda: database(
+        "CREATE TABLE t (a, b GENERATED ALWAYS AS (hex(zeroblob(4000000))));"
+        + "INSERT INTO t (a) VALUES (1);" * (ALWAYS // 8_000_000 + 1)
+    ),
+    "an archive of many files": lambda: zipped({f"{number}.csv": CSV for number in range(MOST_FILES + 1)}),
 }
 
 
@@ -139,6 +145,23 @@ def test_what_a_workbook_says_of_its_size_is_not_believed(folder: Path) -> None:
 def test_halves_of_characters_in_json_are_replaced(folder: Path) -> None:
     found = table_of(folder, "half.json", rb'[{"a\ud800": "b\udfff", "c": 1}, {"a\ud800": "x", "c": 2}]')
     assert isinstance(found, Loaded) and list(found.table["a?"]) == ["b?", "x"]
+
+
+@pytest.mark.parametrize("unit", ["us", "s"])
+def test_dates_beyond_what_can_be_told_are_missing(unit: str, folder: Path) -> None:
+    """As `9999-12-31` is where a database has no end."""
+    days = np.array(["9999-12-31", "2025-03-01", "0001-01-01", "NaT"], f"datetime64[{unit}]")
+    frame = pd.DataFrame({"until": days, "n": range(4)})
+    found = table_of(folder, "dates.parquet", written(frame.to_parquet))
+    assert isinstance(found, Loaded) and found.table["until"].isna().tolist() == [True, False, True, True]
+    told = found.dataset.repairs[0]
+    assert (told.code, told.subject, told.count) == ("not-a-date", "until", 2)
+
+
+@pytest.mark.parametrize("places", [[], [""], [" "], ["a.csv", ""]])
+def test_an_empty_place_is_not_the_current_folder(places: list[str]) -> None:
+    found = outcome(lambda: load(places))
+    assert isinstance(found, UserError) and found.code == "no-data"
 
 
 NAMES = ("a b.csv", "-rf.csv", "a\nb.csv", "😀.csv", "\x1b]0;x\x07.csv", "<script>.csv", "=1.csv", "$(id).csv")

@@ -8,7 +8,7 @@ import json
 import re
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,13 +18,15 @@ import pandas as pd
 from palmette.automl.data.artefacts import Dialect, Repair
 from palmette.automl.data.decoding import decode
 from palmette.automl.data.delimited import Delimited, Teller, read_delimited, table_of
-from palmette.automl.data.opening import DAMAGE, Opened
+from palmette.automl.data.opening import DAMAGE, Opened, most_unpacked
 from palmette.automl.data.texts import as_column
 from palmette.errors import InputError, MachineError
 
 Frame = pd.DataFrame
 MOST_CELL = 2**24
 """Bytes of one cell of a database, where cells may be computed."""
+DUCKDB_NEEDS = 2**30
+"""Bytes that DuckDB may always take to read a file."""
 
 
 @dataclass(frozen=True)
@@ -181,11 +183,23 @@ def _sqlite(opened: Opened) -> Iterator[Raw]:
                 quoted = name.replace('"', '""')
                 cursor = connection.execute(f'SELECT * FROM "{quoted}"')
                 names = [one[0] for one in cursor.description]
-                yield _raw(opened, Frame(cursor.fetchall(), columns=names), "sqlite", name)
+                yield _raw(opened, Frame(_cells(opened, name, cursor), columns=names), "sqlite", name)
     except (sqlite3.Error, *DAMAGE) as error:
         raise _damaged(opened, error) from error
     finally:
         connection.close()
+
+
+def _cells(opened: Opened, table: str, rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """The rows of a table, whose cells may be computed as they are read."""
+    most, found, size = most_unpacked(len(opened.data)), list[tuple[object, ...]](), 0
+    for row in rows:
+        found.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        if size > most:
+            message = f"The cells of {table!r} have more than {most} bytes, from a file of {len(opened.data)}."
+            raise opened.refusal("too-large", message, "Save what matters of it as CSV.")
+    return found
 
 
 def _duckdb(opened: Opened) -> Iterator[Raw]:
@@ -193,9 +207,10 @@ def _duckdb(opened: Opened) -> Iterator[Raw]:
 
     if opened.compression:
         raise opened.refusal("damaged-file", "A compressed DuckDB file is not read.", "Unpack it first.")
+    most = max(DUCKDB_NEEDS, most_unpacked(opened.size))
     try:
         with duckdb.connect(str(opened.path), read_only=True) as connection:
-            connection.execute("SET enable_external_access = false")
+            connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
             rows = connection.execute(
                 "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() "
                 "WHERE NOT internal ORDER BY ALL"
@@ -205,6 +220,9 @@ def _duckdb(opened: Opened) -> Iterator[Raw]:
                 table = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
                 frame = _from_arrow(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
                 yield _raw(opened, frame, "duckdb", name if schema == "main" else f"{schema}.{name}")
+    except duckdb.OutOfMemoryException as error:
+        message = f"Reading it takes more than {most} bytes, from {opened.size}."
+        raise opened.refusal("too-large", message, "Save what matters of it as CSV.") from error
     except (duckdb.Error, *DAMAGE) as error:
         raise _damaged(opened, error) from error
 

@@ -66,7 +66,7 @@ def load(places: Sequence[Place], table: str = "") -> Loaded:
         TableError: there are several tables, and `table` does not say which.
         UserError: a named set cannot be had.
     """
-    if not places:
+    if not all(str(place).strip() for place in places) or not places:  # an empty path would be the current folder
         raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
     named = tuple(str(place) for place in places)
     return _once(named, table, tuple(_stamps(named)))

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import os
 import struct
 import zipfile
 import zlib
@@ -24,6 +25,8 @@ MOST_BYTES = 4 * 2**30
 """Of a file, compressed or not, that is read into memory."""
 MOST_CELLS = MOST_BYTES // 8
 MOST_COLUMNS = 20_000
+MOST_FILES = 200
+"""In a folder or an archive, that make one data set."""
 MOST_TIMES = 200
 """As large as its archive, a file may be; above `ALWAYS` bytes, which nobody minds."""
 ALWAYS = 2**26
@@ -134,7 +137,8 @@ def _read(path: Path) -> bytes:
         if path.stat().st_size > MOST_BYTES:
             message = f"The file has {path.stat().st_size} bytes; {MOST_BYTES} at most."
             raise refusal(path, "too-large", message, "Give a sample of it.")
-        return path.read_bytes()
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+            return file.read() or b""  # nothing, where one of the kernel's would have us wait
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         remedy = "Check the path and its permissions."
@@ -163,20 +167,20 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
 
 
 def _bounded(path: Path, file: gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile, packed: int) -> bytes:
-    most = _most(packed)
+    most = most_unpacked(packed)
     content = file.read(most + 1)
     _require(path, len(content), packed)
     return content
 
 
-def _most(packed: int) -> int:
+def most_unpacked(packed: int) -> int:
     """Bytes that so many may unpack to."""
     return min(MOST_BYTES, max(ALWAYS, MOST_TIMES * packed))
 
 
 def _require(path: Path, unpacked: int, packed: int) -> None:
-    if unpacked > _most(packed):
-        message = f"It unpacks to more than {_most(packed)} bytes, from {packed}."
+    if unpacked > most_unpacked(packed):
+        message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
         raise refusal(path, "too-large", message, "Unpack it if you know who made it, or give a sample of it.")
 
 
@@ -192,6 +196,9 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         files = [info for info in archive.infolist() if not info.is_dir() and not _hidden(info.filename)]
         if not files:
             raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
+        if len(files) > MOST_FILES:
+            message = f"This archive holds {len(files)} files; {MOST_FILES} at most make a data set."
+            raise refusal(path, "too-many-files", message, "Unpack it, and name the files that matter.")
         for info in sorted(files, key=lambda info: info.filename):
             yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from palmette.automl.data.opening import refusal
+from palmette.automl.data.opening import MOST_FILES, refusal
 
 DATA = (
     ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
@@ -17,7 +17,6 @@ PACKED = (".gz", ".bz2", ".xz", ".zip")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")
 DEEPEST = 3
 """Levels below a folder that are looked into."""
-MOST_FILES = 200
 
 
 def data_files(place: Path) -> list[Path]:

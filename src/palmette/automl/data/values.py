@@ -53,8 +53,7 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str = ".") -> Typed:
     if pd.api.types.is_bool_dtype(raw.dtype) and not raw.isna().any():
         return Typed(raw.astype(bool), Reading(form="native"), [])
     if pd.api.types.is_datetime64_any_dtype(raw.dtype):
-        series = raw.dt.tz_convert("UTC").dt.tz_localize(None) if raw.dt.tz is not None else raw
-        return Typed(series.astype("datetime64[ns]"), Reading(form="native"), [])
+        return _instants(raw.dt.tz_convert("UTC").dt.tz_localize(None) if raw.dt.tz is not None else raw, name)
     if pd.api.types.is_timedelta64_dtype(raw.dtype):
         said = f"Durations in {name!r} were read as seconds."
         told = Repair(code="duration", subject=name, count=len(raw), text=said)
@@ -68,6 +67,15 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str = ".") -> Typed:
     said = f"{nested} nested values in {name!r} were kept as JSON text."
     told = Repair(code="nested-values", subject=name, count=nested, text=said)
     return found._replace(repairs=[told, *found.repairs])
+
+
+def _instants(series: Series, name: str) -> Typed:
+    """Dates of a file that has a type for them, as far as they can be told in nanoseconds since 1970."""
+    beyond = (series < pd.Timestamp.min) | (series > pd.Timestamp.max)
+    count, first, last = int(beyond.sum()), pd.Timestamp.min.year, pd.Timestamp.max.year
+    said = f"{count} dates of {name!r} lie before {first} or after {last}; they were read as missing."
+    repairs = [Repair(code="not-a-date", subject=name, count=count, text=said)] if count else []
+    return Typed(series.mask(beyond).astype("datetime64[ns]"), Reading(form="native"), repairs)
 
 
 def _narrow(values: np.ndarray[Any, Any], like: pd.Series[Any]) -> pd.Series[Any]:
