@@ -90,17 +90,22 @@ def test_a_journal_that_was_only_just_made_is_empty(tmp_path: Path) -> None:
     assert read_journal(tmp_path / "new") == [] and list_runs(tmp_path)[0].status == "killed"
 
 
-def test_a_run_that_may_not_be_written_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one that was killed, with its last events in the WAL file alone."""
-    journal = Journal(tmp_path / "killed")
+@pytest.mark.parametrize("was_killed", [True, False])
+def test_a_run_that_may_not_be_written_can_be_read(
+    was_killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that was killed, with its last events in the WAL file alone; nothing is written anywhere."""
+    journal, archive = Journal(tmp_path / "run"), tmp_path / "a b?#%41😀"
     journal.append(ActorReused(actor="a"))
-    shutil.copytree(tmp_path / "killed", tmp_path / "archive")
+    if not was_killed:
+        journal.close()
+    shutil.copytree(tmp_path / "run", archive, ignore=shutil.ignore_patterns("*-shm"))
     journal.close()
-    assert (tmp_path / "archive" / f"{NAME}-wal").stat().st_size
-    before = sorted(tmp_path.joinpath("archive").iterdir())
+    before = {path: path.read_bytes() for path in archive.iterdir()}
+    assert (archive / f"{NAME}-wal" in before) == was_killed
     monkeypatch.setattr("palmette.engine.journal.os.access", lambda *_: False)  # whoever runs the tests may be root
-    assert len(read_journal(tmp_path / "archive")) == 1
-    assert sorted(tmp_path.joinpath("archive").iterdir()) == before
+    assert len(read_journal(archive)) == 1 and read_end(archive, None).state.actor("a").reuses == 1
+    assert {path: path.read_bytes() for path in archive.iterdir()} == before
 
 
 def test_a_full_disk_is_the_machine_s(tmp_path: Path) -> None:

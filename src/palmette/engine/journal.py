@@ -8,9 +8,7 @@ with it; the events after it, which only say how to go on, may then be lost and 
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import tempfile  # noqa: TID251 - the sandbox, which has such folders, lies above
 import threading
 import time
 from collections.abc import Collection, Iterator
@@ -183,23 +181,22 @@ def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
         )
     with (
         journal_faults(path, writes=False),
-        _readable(folder) as readable,
-        closing(sqlite3.connect(readable, timeout=PATIENCE)) as connection,
+        closing(_opened(path)) as connection,
     ):
         _check_version(connection, folder)
         yield connection
 
 
-@contextmanager
-def _readable(folder: Path) -> Iterator[Path]:
-    """The file, or a copy where nothing may be written beside it: SQLite does so to read what is in a WAL."""
-    if os.access(folder, os.W_OK):
-        yield folder / NAME
-        return
-    with tempfile.TemporaryDirectory(prefix="palmette-journal-") as copy:
-        for file in folder.glob(f"{NAME}*"):
-            shutil.copyfile(file, Path(copy) / file.name)
-        yield Path(copy) / NAME
+def _opened(path: Path) -> sqlite3.Connection:
+    """To be read. SQLite writes a file beside one with a WAL, by which readers and writers know of each other; where
+    it may not, it reads without any: what is still being written by another may then be missing or refused."""
+    if os.access(path.parent, os.W_OK):
+        return sqlite3.connect(path, timeout=PATIENCE)
+    has_wal = path.with_name(f"{NAME}-wal").exists()
+    how = "mode=ro&vfs=unix-none" if has_wal else "immutable=1"
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    return connection
 
 
 def _entries(connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0) -> list[Entry]:
