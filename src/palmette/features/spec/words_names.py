@@ -248,7 +248,8 @@ class WordsContext:
         return [
             name
             for name, kind in source.columns.types.items()
-            if kind.name == "boolean" and wanted in (tokens(name), tokens(name.removeprefix("is_").removeprefix("was_")))
+            if kind.name == "boolean"
+            and wanted in (tokens(name), tokens(name.removeprefix("is_").removeprefix("was_")))
         ]
 
     def entity(self, phrase: str) -> Entity | None:
