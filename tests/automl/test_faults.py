@@ -38,7 +38,7 @@ OWNED = {
 """Who answers for what another has found; for all other codes, that is whoever found it."""
 AT_WORK = {
     "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted", "openapi-missing",
-    "page-missing", "tests-failed", "imports-palmette",
+    "page-missing", "tests-failed", "imports-palmette", "unexpected-file",
 }  # fmt: skip
 """Of these, it is whoever wrote the file that is named; where none is, one coder after the other."""
 ENDS = {

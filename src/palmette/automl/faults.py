@@ -18,7 +18,7 @@ from palmette.sandbox import told_from
 AT_WORK = frozenset(
     {
         "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted", "openapi-missing",
-        "page-missing", "tests-failed", "imports-palmette",
+        "page-missing", "tests-failed", "imports-palmette", "unexpected-file",
     }
 )  # fmt: skip
 """Codes of a trained project that does not do what it promises; their subject is a file, or open."""

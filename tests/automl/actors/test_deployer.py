@@ -16,6 +16,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 
 from small_delivery import SmallDelivery, small_delivery
 
+from palmette.automl.actors.deployer import contents
 from palmette.automl.actors.deployer.actor import CHECKED
 from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
 from palmette.automl.actors.implementation_verifier.input import ImplementationInput
@@ -45,6 +46,18 @@ def test_a_delivery_is_measured_and_holds_the_chosen_members_only(small: SmallDe
     assert len(list((fitted / "tracks/traditional/fold_models").iterdir())) > len(members)
     assert not [path for path in made.files if path.startswith(("train.csv", "folds", "tracks", "model/out_of_fold"))]
     assert {path.name for path in Path(made.folder).parent.iterdir() if path.name.startswith(".")} == set()
+
+
+def test_what_training_leaves_beside_its_models_is_refused(small: SmallDelivery, tmp_path: Path) -> None:
+    chosen = small.input.comparison.selection
+    shutil.copytree(small.store.folder("project") / "model", tmp_path / "fitted/model")
+    folder = tmp_path / "fitted" / contents.FOLD_MODELS / chosen.members[0].name
+    (folder / "more").mkdir()
+    (folder / "rows.csv").write_text("1,2")
+    wrong = contents.write(tmp_path / "project", {}, chosen, tmp_path / "fitted")
+    assert {one.code for one in wrong} == {"unexpected-file"}
+    assert [Path(one.subject).name for one in wrong] == ["more", "rows.csv"]
+    assert {path.suffix for path in (tmp_path / "project/model").rglob("*") if path.is_file()} == {".joblib"}
 
 
 def test_the_readme_has_the_command_that_repeats_the_score(small: SmallDelivery, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from palmette.engine.actor import Violation
 
 MEMBERS = "model/members.json"
 FOLD_MODELS = "model/fold_models"
+MODEL = re.compile(r"(\d+|all)\.joblib")
+"""Names of a member's files: its model of each fold, or the one of all rows."""
 README = "README.md"
 AGAIN = """
 ## The score again
@@ -49,6 +51,11 @@ def _seen_from(folder: Path, file: Path) -> str:
 
 def models_of(selection: Selection, fitted: Path) -> Iterator[tuple[str, Path]]:
     """The files of the fitted members: their paths in the delivery, and where they are now."""
+    return ((name, path) for name, path in _left(selection, fitted) if MODEL.fullmatch(path.name) and path.is_file())
+
+
+def _left(selection: Selection, fitted: Path) -> Iterator[tuple[str, Path]]:
+    """All that training has left of the members; what is more than models nobody has chosen or measured."""
     for member in selection.members:
         for path in sorted((fitted / FOLD_MODELS / member.name).glob("*")):
             yield f"{FOLD_MODELS}/{member.name}/{path.name}", path
@@ -59,12 +66,15 @@ def write(project: Path, texts: dict[str, str], selection: Selection, fitted: Pa
     for name, text in texts.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
-    for name, path in models_of(selection, fitted):
+    chosen = dict(models_of(selection, fitted))
+    for name, path in chosen.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, project / name)
     unfitted = [one.name for one in selection.members if not (project / FOLD_MODELS / one.name).is_dir()]
     tied = [name for name, text in texts.items() if name.endswith(".py") and re.search(IMPORT, text, re.MULTILINE)]
+    more = [name for name, _ in _left(selection, fitted) if name not in chosen]
     return [
+        *(_violation("unexpected-file", name, f"Training left {name}, which is no model of a fold.") for name in more),
         *(_violation("member-missing", name, f"The member {name!r} has no fitted models.") for name in unfitted),
         *(_violation("imports-palmette", name, f"{name} needs palmette; a project stands alone.") for name in tied),
     ]
