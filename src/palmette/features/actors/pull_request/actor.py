@@ -36,17 +36,19 @@ class PullRequest(BaseActor):
 
     def run(self, input: PullRequestInput, context: Context) -> Attempt[Delivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
+        wanted = settings.branch or f"features/{name}"
         files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
         worktree = Worktree.open(
             self.workbench.checkout,
             context.workspace / "worktree",
-            branch=settings.branch or f"features/{name}",
+            branch=wanted,
             base=self.workbench.run.repository.base,
         )
         try:
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
             made = Made(input.request, input.config, input.template, input.utilities, input.tests, input.script)
-            words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository)
+            beside = wanted if worktree.branch.name != wanted else ""
+            words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository, beside)
             change = Change(
                 files=files,
                 allow=(*(path for path in files if not is_obeyed(path)), *self.workbench.run.repository.allow),

@@ -44,8 +44,13 @@ class Made(NamedTuple):
     script: Script
 
 
-def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> Words:
-    """The words of the pull request; `base` is the repository as it is on the base branch."""
+def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path, beside: str = "") -> Words:
+    """The words of the pull request.
+
+    Args:
+        base: The repository as it is on the base branch.
+        beside: The branch that it was to be, where that one is somebody's.
+    """
     paths = (made.config.file.path, made.script.file.path, made.tests.file.path)
     before = base / made.script.file.path
     newer = spark_question(made.script.file.text, oldest_spark(Checkout(base)))
@@ -60,7 +65,7 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path) -> 
         utilities=made.utilities,
         imported=_imported(made.script.file.text),
         backfill=_backfill(view, run, made),
-        questions=(*made.template.conventions.departures, *newer),
+        questions=(*made.template.conventions.departures, *newer, *_of_branch(beside)),
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
     )
@@ -81,6 +86,14 @@ def spark_question(source: str, oldest: tuple[int, int] | None) -> Iterator[str]
     if names and oldest is not None and oldest < NEW:
         listed = " and ".join(f"`{name}`" for name in sorted(names))
         yield f"Is Spark {NEW[0]}.{NEW[1]} there? {listed} needs it; the requirements allow {oldest[0]}.{oldest[1]}."
+
+
+def _of_branch(beside: str) -> Iterator[str]:
+    if beside:
+        yield (
+            f"What is to become of the branch `{beside}`? It is checked out, or holds commits that no run made, "
+            "so it was left as it is, and this is a branch beside it."
+        )
 
 
 NEW = (4, 0)
