@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -118,6 +118,21 @@ class MachineError(PalmetteError):
     """Something is missing from, or broken on, this machine."""
 
     exit_code = 3
+
+
+def require_text(given: object) -> None:
+    """Raises UserError for a text, however deep in lists and mappings, that is none: no journal could keep it."""
+    if isinstance(given, Mapping):
+        given = [*given.keys(), *given.values()]
+    if isinstance(given, list | tuple):
+        for each in given:
+            require_text(each)
+    elif isinstance(given, str):
+        try:
+            given.encode()
+        except UnicodeEncodeError:
+            message, remedy = f"{given!r} is not text in UTF-8.", "Write it so, or rename a file of such a name."
+            raise UserError(message, remedy, code="no-text") from None
 
 
 def machine_fault(error: BaseException) -> MachineError | None:

@@ -10,17 +10,20 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
 
+import palmette
 import palmette.errors
 from palmette.cli import COMMANDS, EXIT_STATUS, INTERRUPTED, main
 from palmette.engine import Journal, Verdict, Violation
 from palmette.engine.events import AttemptFailed, AttemptSucceeded, Decided, InvocationStarted
 from palmette.engine.runs import RunStatus
+from palmette.errors import UserError
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "cases/mistakes.yaml").read_text("utf-8"))
 OWN = Path(__file__).parents[2] / "examples/own_actor"
@@ -153,6 +156,21 @@ def test_a_bug_is_one_message_with_a_trace_in_a_file(
 def test_arguments_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "show", os.fsdecode(b"caf\xe9"), "--json")
     assert code == 2 and json.loads(out)["error"]["code"] == "no-text"
+
+
+@pytest.mark.parametrize("ask", [
+    lambda text: palmette.automl(text, "data.csv"),
+    lambda text: palmette.automl("Predict y", ["data.csv", text]),
+    lambda text: palmette.automl("Predict y", "data.csv", out=text),
+    lambda text: palmette.build_features(text),
+])  # fmt: skip
+def test_they_are_in_python_too(
+    ask: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    with pytest.raises(UserError, match="no-text"):
+        ask("caf\udce9")
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,15 @@ from typing import NamedTuple, NoReturn
 import click
 
 from palmette.cli.terminal import guard
-from palmette.errors import DeveloperError, InputError, PalmetteError, UserError, did_you_mean, machine_fault
+from palmette.errors import (
+    DeveloperError,
+    InputError,
+    PalmetteError,
+    UserError,
+    did_you_mean,
+    machine_fault,
+    require_text,
+)
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -92,7 +100,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in arguments
     try:
-        _require_text(arguments)
+        require_text(arguments)
         cli.main(arguments, prog_name="palmette", standalone_mode=False)
     except PalmetteError as error:
         _report(error, as_json)
@@ -111,16 +119,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _report(found, as_json)
         sys.exit(found.exit_code)
     sys.exit(0)
-
-
-def _require_text(arguments: list[str]) -> None:
-    """Bytes that are no text could not be kept in any journal."""
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError:
-            message, remedy = f"{argument!r} is not text in UTF-8.", "Write it so, or rename a file of such a name."
-            raise UserError(message, remedy, code="no-text") from None
 
 
 def _is_there(command: _Command) -> bool:

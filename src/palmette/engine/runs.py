@@ -21,7 +21,7 @@ from palmette.engine.lock import is_running
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
-from palmette.errors import RunError, did_you_mean
+from palmette.errors import RunError, did_you_mean, require_text
 
 
 def runs_folder() -> Path:
@@ -56,7 +56,11 @@ def run_environment(
     - `folder`: the run's, an absolute path.
     - `payer`: makes a `Pay` for a `Budget`, so that what the environment pays for while it opens is remembered by the
       run. The folder is made at the first such call, else when the environment is open.
+
+    Raises:
+        UserError: an argument holds a text that is none.
     """
+    require_text(arguments)
     desk = Desk(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
     return desk.work()
 
