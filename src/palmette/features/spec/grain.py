@@ -50,7 +50,7 @@ def _check_key(key: str, kind: SparkType | None, field: str, registry: Registry,
         findings.in_spec(
             "unknown-key-column",
             f"No table of the registry has the key {key!r}.",
-            "Name a column that the tables have.",
+            "Name a column that the tables have; one that a step makes cannot be a key.",
             field=field,
             value=key,
             known=known,
