@@ -19,17 +19,18 @@ from palmette.features.spec.dfr import Table
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.values import SparkType
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DAY = r"\d{4}-\d{2}-\d{2}"
+_CLOCK = r"[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?"
 _TIMES = {
-    "date": re.compile(_DAY),
-    "timestamp": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?(Z|[+-]\d{{2}}:\d{{2}})?)?"),
-    "timestamp_ntz": re.compile(rf"{_DAY}([T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?)?"),
+    "date": re.compile(_DAY, re.ASCII),
+    "timestamp": re.compile(rf"{_DAY}({_CLOCK}(Z|[+-]\d{{2}}:\d{{2}})?)?", re.ASCII),
+    "timestamp_ntz": re.compile(rf"{_DAY}({_CLOCK})?", re.ASCII),
 }
 """What Spark and Python both read, and read alike."""
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
 """What CSV may say of these instead."""
-_NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
 class UnreadableError(ValueError):
@@ -103,7 +104,7 @@ def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
             continue
         try:
             found = json.loads(text, parse_float=Decimal)
-        except ValueError as error:
+        except (ValueError, ArithmeticError, RecursionError) as error:
             raise UnreadableError(f"line {line} is no JSON: {error}", "Write one object a line.") from None
         if not isinstance(found, dict):
             raise UnreadableError(f"line {line} is no object", "Write one object a line.")
@@ -117,7 +118,7 @@ def _row(
     for column in table.columns:
         try:
             values[column.name] = read(column.type.parsed, found.get(column.name))
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
             raise UnreadableError(
                 f"line {line}: {column.name!r} is {column.type}, and {error}",
                 "Mend the value, or the type in the registry.",
@@ -160,7 +161,7 @@ def _of_json(kind: SparkType, value: Any) -> Any:
         case "binary":
             return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
         case "float" | "double":
-            return _float(value) if value in _NO_NUMBERS or not isinstance(value, str) else to_python(value, kind)
+            return to_python(value, kind) if isinstance(value, str) and value not in _NO_NUMBERS else _float(value)
         case "date" | "timestamp" | "timestamp_ntz":
             if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:
                 raise ValueError(f"{value!r} is not written like '2025-03-31' or '2025-03-31T12:00:00Z'")

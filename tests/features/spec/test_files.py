@@ -153,6 +153,11 @@ tables:
     ("json", "map<string,int>", '{"id": 1, "note": "x", "tags": {"a": 1, "b": "2"}}\n', "'2' is not a whole number"),
     ("json", "date", '{"id": 1, "note": "x"}\n\n{"tags": "20240229"}\n', "line 3: 'tags' is date, and '20240229'"),
     ("json", "double", '[{"id": 1}]\n', "line 1 is no object"),
+    ("json", "double", '{"id": 1, "note": "x", "tags": {"a": "1.5"}}\n', "{'a': '1.5'} is not a number"),
+    ("json", "double", '{"id": 1, "note": "x", "tags": "1.5"}\n', "and '1.5' is not a number"),
+    ("json", "decimal(9,2)", '{"id": 1, "note": "x", "tags": 1e9999999}\n', "line 1: 'tags' is decimal(9,2), and"),
+    ("json", "int", '{"id": 1, "note": "x", "tags": 1e99999999999999999999}\n', "line 1 is no JSON"),
+    ("json", "array<int>", "[" * 100_000, "line 1 is no JSON"),
 ])  # fmt: skip
 def test_a_text_that_spark_would_read_otherwise_is_refused_with_its_place(
     tmp_path: Path, form: str, kind: str, text: str, says: str
