@@ -173,6 +173,11 @@ def test_they_are_in_python_too(
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_empty_path_is_not_the_current_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call(capsys, "automl", "Predict y", "--data", "", "--human", "none", "--json")
+    assert code == 2 and json.loads(out)["error"]["code"] == "no-data"
+
+
 def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "runs/x")

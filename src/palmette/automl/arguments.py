@@ -28,11 +28,17 @@ def arguments_of(
     approve = [STAGES.get(name, name) for name in other.pop("approve", ())]
     return {
         "text": request,
-        "data": [place if place.partition(":")[0] in HUBS else str(Path(place).absolute()) for place in data],
+        "data": [_place(place) for place in data],
         "settings": {"seconds": budget, "holdout": holdout, "plans": plans, "seed": seed, "out": folder},
         "approve": approve,
         **{name: _plain(value) for name, value in other.items() if value is not None},
     }
+
+
+def _place(place: str) -> str:
+    """A path as it is from anywhere; an empty one, as of a variable that is not set, is no path."""
+    is_path = place.strip() and place.partition(":")[0] not in HUBS
+    return str(Path(place).absolute()) if is_path else place
 
 
 def _plain(value: Any) -> Any:
