@@ -161,6 +161,11 @@ def test_files_are_counted_only_when_they_may_be_too_many(tmp_path: Path, monkey
     assert counted == [2000 << 10, 2200 << 10]
 
 
+def test_a_program_leaves_a_quarter_of_the_room_on_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._free", lambda _: (8 << 20, 1000))
+    assert [Disk([str(tmp_path)], bound, 1).bound_mb for bound in (5, 262144)] == [5, 6]
+
+
 @pytest.mark.parametrize(
     ("held", "lost", "sockets", "is_exceeded"),
     [

@@ -17,6 +17,8 @@ _INODE = 4096
 """Bytes that a file takes at least."""
 _PATIENCE = 4
 """How many times as long as a count takes it is waited before the next."""
+_SHARE = 0.75
+"""Of the room that a disk has, how much is the most that a program may take, whatever its bound."""
 _LONGEST = 3000
 """Characters of a path, beyond which files might lie that cannot be looked at."""
 
@@ -35,11 +37,16 @@ class Disk:
     """
 
     def __init__(self, folders: list[str], bound_mb: int, file_mb: int) -> None:
-        self._folders, self._bound, self._largest = folders, bound_mb << 20, file_mb << 20
+        self._folders, self._largest = folders, file_mb << 20
         self._since = time.time_ns() - 1_000_000_000
         self._before = {folder: free for folder in folders if (free := _free(folder))}
+        self._bound = min([bound_mb << 20, *(int(_SHARE * room) for room, _ in self._before.values())])
         self._suspicious = self._bound
         self._wait_until = 0.0
+
+    @property
+    def bound_mb(self) -> int:
+        return self._bound >> 20
 
     def is_exceeded(self, pids: list[int]) -> bool:
         lost = self._lost()

@@ -56,7 +56,7 @@ def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
     if memory.is_exceeded(pids):
         return f"it used more than {limits['memory_mb']} MB of memory"
     if disk.is_exceeded(pids):
-        return f"it wrote more than {limits['disk_mb']} MB to the disk"
+        return f"it wrote more than {disk.bound_mb} MB to the disk"
     return ""
 
 
