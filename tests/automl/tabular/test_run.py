@@ -200,6 +200,13 @@ def test_a_bad_request_gets_422_with_the_field(service: httpx.Client, row: dict[
     assert [one["loc"][-1] for one in answer.json()["detail"]] == [field]
 
 
+@pytest.mark.parametrize("value", ["NaN", "1e999", '"\\ud800"', "9" * 4000])
+def test_values_that_no_answer_can_hold_get_422(service: httpx.Client, value: str) -> None:
+    body, kind = f'{{"no such column": {value}}}', {"content-type": "application/json"}
+    reply = service.post("/predict", content=body, headers=kind)
+    assert reply.status_code == 422 and reply.json()["detail"][0]["msg"]
+
+
 def test_what_the_contract_refuses_is_told_as_other_bad_requests_are(service: httpx.Client) -> None:
     answer = service.post("/predict", json=ROW | {"joined": "9999-01-01"})
     assert answer.status_code == 422
