@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -53,6 +54,16 @@ def test_frames_match_the_registry(view: View, seed: int) -> None:
             if table.keys_enforced and table.kind in ("event", "dimension"):
                 keys = [tuple(row[key] for key in table.keys) for row in frame.rows]
                 assert len(keys) == len(set(keys)), (scenario.name, name)
+
+
+@pytest.mark.parametrize("named", [
+    "redeemed_at >= '2025-02-01'", "redeemed_at < '2011-08-01'", "redeemed_at >= TIMESTAMP '2031-01-01 00:00:00'",
+    "redeemed_at BETWEEN '1999-01-01' AND '1999-12-31'",
+])  # fmt: skip
+def test_frames_are_in_years_of_which_conditions_speak(named: str, user_offers: Callable[..., View]) -> None:
+    view = user_offers(sources=[{"name": "redemptions", "steps": [{"filter": named}]}])
+    found = [expected(view, one.frames, one.as_of) for one in scenarios(view)]
+    assert sum(len(frame.rows) for frame in found) > 100
 
 
 @pytest.mark.parametrize("task", ["usr_rdm_tier_ftrs", "usr_tier_hist_ftrs"])

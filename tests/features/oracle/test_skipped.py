@@ -92,6 +92,7 @@ def test_a_view_of_which_nothing_is_known_is_not_covered(user_offers: Make) -> N
     (SKEW, [], "skew skipped: the function skewness"),
     ({**COUNT, "name": "n"}, [{"filter": "soundex(cast(amount AS string)) = 'A'"}], "the rows: the function soundex"),
     ({"name": "n", "dtype": "bigint", "derive": "cast(concat(user_id, 'x') AS bigint)"}, [], "n: '1x' as bigint"),
+    ({**COUNT, "name": "n"}, [{"filter": "amount > 1 AND amount < 0"}], "no row of its scenarios is one of the view"),
 ])  # fmt: skip
 def test_a_view_without_any_case_is_refused_with_the_feature_and_the_reason(
     user_offers: Make, feature: dict[str, Any], steps: list[dict[str, Any]], why: str

@@ -28,8 +28,9 @@ class DifferentialCheck:
                 wanted[scenario.name] = expected(view, scenario.frames, scenario.as_of)
             except (NotCovered, WouldFail) as error:
                 reason = str(error)
-        if not wanted:
-            return Outcome(skipped=reason)
+        rows = sum(len(frame.rows) for frame in wanted.values())
+        if not rows:
+            return Outcome(skipped="no row of the scenarios is one of the view" if wanted else reason)
         violations = []
         for scenario, result in zip(subject.scenarios, subject.outputs.scenarios, strict=True):
             if scenario.name not in wanted:
@@ -39,7 +40,6 @@ class DifferentialCheck:
             elif problem := difference(view, wanted[scenario.name], result.frame):
                 message = f"Script and oracle disagree in scenario {scenario.name!r}: {scenario.why}"
                 violations.append(Violation(code=self.code, subject=scenario.name, message=message, evidence=problem))
-        rows = sum(len(frame.rows) for frame in wanted.values())
         left_out = len(subject.scenarios) - len(wanted)
         left = f"{left_out} left out: {reason}" if left_out else ""
         parts = [f"{len(wanted)} scenarios, {rows} rows", left, _skipped(list(wanted.values()))]

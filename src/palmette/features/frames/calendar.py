@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Iterable
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -10,6 +11,7 @@ from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wa
 from palmette.features.spec.dfr import Column
 
 YEAR = 2024
+"""The usual one: it has a 29 February."""
 OFF_MIDNIGHT = timedelta(minutes=30)
 """So near to midnight that zones an hour apart are on different days."""
 
@@ -28,25 +30,31 @@ class CutOffs(NamedTuple):
     """Early on New Year's Day, when it is still the old year further west (its midnight likewise)."""
 
 
-def cut_offs(zone: ZoneInfo, midnights: bool) -> CutOffs:
+def years_around(named: Iterable[int]) -> list[int]:
+    """The usual year; then, around each that conditions name, such after it, in it and before it, a leap year first."""
+    around = [year for one in sorted(named) for year in ((one // 4 + 1) * 4, one + 1, one, one - 1)]
+    return [year for year in dict.fromkeys([YEAR, *around]) if MINYEAR + 10 < year < MAXYEAR - 10]
+
+
+def cut_offs(zone: ZoneInfo, midnights: bool, year: int = YEAR) -> CutOffs:
     """`midnights`: only ends of days will do."""
-    changes = clock_changes(zone)
-    first, last = (changes[0], changes[-1]) if changes else (date(YEAR, 3, 31), date(YEAR, 10, 27))
-    day = date(YEAR, 5, 17)
+    changes = clock_changes(zone, year)
+    first, last = (changes[0], changes[-1]) if changes else (date(year, 3, 31), date(year, 10, 27))
+    day = date(year, 5, 17)
     plain = midnight(day, zone) if midnights else at_wall(datetime.combine(day, time(14, 30, 5)), zone)
     off = timedelta(0) if midnights else OFF_MIDNIGHT
     return CutOffs(
         plain,
         midnight(first + timedelta(days=2), zone),
         midnight(last + timedelta(days=2), zone),
-        midnight(date(YEAR, 3, 1), zone) - off,
-        midnight(date(YEAR, 1, 1), zone) + off,
+        midnight(date(year, 3, 1), zone) - off,
+        midnight(date(year, 1, 1), zone) + off,
     )
 
 
-def clock_changes(zone: ZoneInfo) -> list[date]:
+def clock_changes(zone: ZoneInfo, year: int = YEAR) -> list[date]:
     """Days of the year that do not have 24 hours."""
-    days = [date(YEAR, 1, 1) + timedelta(days=i) for i in range(366)]
+    days = [date(year, 1, 1) + timedelta(days=i) for i in range(366)]
     return [day for day in days if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
 
 

@@ -7,6 +7,7 @@ lookup, the largest, a sum), so that a condition on it in a derived feature find
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.view import View
 
 Literal = str | int | float | bool
+_DATED = re.compile(r"'(\d{4})-\d\d?-\d\d?")
 _COUNTING = ("count", "count_distinct", "approx_count_distinct", "exists", "share", "days_since_last")
 """Aggregates that say nothing of how large or what the values are."""
 
@@ -38,6 +40,8 @@ class Clues:
     """Date patterns that it is read by."""
     numbers: set[str] = field(default_factory=set)
     """Text columns that are converted to something else."""
+    years: set[int] = field(default_factory=set)
+    """Those of dates that expressions name."""
     bases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Column or feature to the columns and features that it is made from."""
 
@@ -141,6 +145,7 @@ def _read(clues: Clues, text: str | None) -> set[str]:
         tree = parse_one(text, dialect="spark")
     except SqlglotError:
         return set()
+    clues.years |= {int(year) for year in _DATED.findall(text)}
     for node in tree.walk():
         match node:
             case exp.Like() | exp.ILike():

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from palmette.features.frame import Frame
 from palmette.features.frames import scenes
-from palmette.features.frames.calendar import CutOffs, cut_offs
+from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
 from palmette.features.frames.crowd import crowd
-from palmette.features.frames.exemplars import find_exemplars
+from palmette.features.frames.exemplars import Exemplar, find_exemplars
 from palmette.features.frames.histories import histories
 from palmette.features.frames.scene import Scene
 from palmette.features.frames.states import states
@@ -143,11 +143,19 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
 )
 
 
+def _set(view: View, seed: int) -> tuple[Studio, list[Exemplar], CutOffs]:
+    """Studio, exemplars and cut-offs in the year in which most features have a value: conditions may name dates."""
+    found = []
+    for year in years_around(Studio(view, seed).clues.years):
+        studio = Studio(view, seed)
+        cutoffs = cut_offs(studio.zone, midnights=view.cutoff == "partition", year=year)
+        found.append((studio, find_exemplars(studio, cutoffs.plain), cutoffs))
+    return max(found, key=lambda each: len(frozenset[str]().union(*(one.features for one in each[1]))))
+
+
 def stage(view: View, seed: int = 0) -> list[Staged]:
     """The scenes of a view, each entity with its own rows; scenes that do not apply are left out."""
-    studio = Studio(view, seed)
-    cutoffs: CutOffs = cut_offs(studio.zone, midnights=view.cutoff == "partition")
-    exemplars = find_exemplars(studio, cutoffs.plain)
+    studio, exemplars, cutoffs = _set(view, seed)
     staged = []
     for name, fill, when, why in _SCENES:
         scene = Scene(studio, exemplars, getattr(cutoffs, when))

@@ -104,6 +104,7 @@ class Regex(Model):
 
 
 DatePart = Literal["year", "quarter", "month", "week", "day", "day_of_week", "day_of_year", "hour", "minute", "date"]
+"""`week` is ISO's; `day_of_week` is 1 for Monday to 7 for Sunday; `date` is the calendar day."""
 
 
 class Extract(Model):
@@ -118,7 +119,7 @@ class Extract(Model):
     regex: Regex | None = None
     """A group of a pattern."""
     date_part: DatePart | None = None
-    """A part of a date or time. `week` is ISO's; `day_of_week` is 1 for Monday to 7 for Sunday."""
+    """A part of a date or time."""
     json_field: str | None = None
     """Dotted path into a JSON object held as text, e.g. `device.os`; the result is text."""
 

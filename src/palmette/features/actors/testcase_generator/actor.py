@@ -149,7 +149,7 @@ class TestcaseGenerator(Agent):
     def offline(self, input: Inputs, context: Context) -> Attempt[TestCases]:
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
-        if not cases:
+        if not any(case.expect for case in cases):
             return Attempt(None, UNCOMPUTABLE, TERMINATE, (self._uncomputable(),))
         reason = f"Mutants of {', '.join(survivors)} survived." if survivors else ""
         fix = "Each deviation of these features is now told apart by several rows." if survivors else ""
