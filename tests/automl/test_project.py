@@ -35,6 +35,8 @@ def open_() -> Sandbox:
         "open(said, 'w').write('prediction,probability_bad\\n' + 'good,1\\n' * 5)",
         "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,nan,1\\n' * 5)",
         "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,x\\n' * 5)",
+        "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,0,1\\n' * 6)",
+        "open(said, 'w').write(',' * (1 << 20))",
     ],
 )
 def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, open_: Sandbox, program: str) -> None:

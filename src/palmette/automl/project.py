@@ -29,6 +29,8 @@ FILE_MB = 4096
 """Largest file that a project may write."""
 TRIED = TypeAdapter(list[dict[str, JsonValue]])
 TRIED_BYTES = 1 << 26
+MOST_COLUMNS = 100_000
+"""Of answers: one for each class, and then some."""
 WATCHED = 1.0
 """Seconds between two looks at what training has written."""
 
@@ -97,8 +99,6 @@ class Project:
         self, rows: pd.DataFrame, blueprint: Blueprint, scratch: Path, model: str = "model"
     ) -> Predictions | ExecutionResult:
         """What the fitted model in the folder `model` says of rows, without their target; how it ended if it fails."""
-        import pandas as pd
-
         scratch.mkdir(parents=True, exist_ok=True)
         given, said, modality = scratch / "asked", scratch / "said.csv", modality_of(blueprint)
         modality.write_rows(rows.drop(columns=blueprint.target, errors="ignore"), given)
@@ -107,10 +107,22 @@ class Project:
         if not done.ok:
             return done
         try:
-            table = pd.read_csv(io.BytesIO(read_made(scratch, said.name)), dtype=str, keep_default_na=False)
-            return modality.predictions(table, len(rows))
+            return modality.predictions(_answers(read_made(scratch, said.name), len(rows)), len(rows))
         except (OSError, ValueError, KeyError) as error:
             return done.model_copy(update={"exit_code": 1, "stderr": f"Its answers cannot be read: {error}"})
+
+
+def _answers(content: bytes, rows: int) -> pd.DataFrame:
+    """What `predict.py` wrote, as text; of more rows than these only the next one is read, which is too many.
+
+    ValueError where it cannot be answers.
+    """
+    import pandas as pd
+
+    columns = content.partition(b"\n")[0].count(b",") + 1
+    if columns > MOST_COLUMNS:
+        raise ValueError(f"{columns} columns are no answers")
+    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, nrows=rows + 1)
 
 
 def candidates_of(

@@ -56,6 +56,7 @@ def test_predictions_are_read_in_the_order_of_the_rows(tmp_path: Path) -> None:
         (lambda table: table.assign(yes=-0.1, no=1.1), "out-of-fold-values"),
         (lambda table: table.assign(yes=np.nan), "out-of-fold-values"),
         (lambda table: table.assign(yes="many"), "out-of-fold-unreadable"),
+        (lambda table: pd.concat([table] * 100), "out-of-fold-unreadable"),
     ],
 )
 def test_predictions_that_do_not_hold_are_left_out(

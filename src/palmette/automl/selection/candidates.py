@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -20,6 +21,8 @@ from palmette.sandbox.reading import read_made
 
 SUM_TOLERANCE = 1e-4
 """By how much the probabilities of a row may miss 1."""
+NUMBER_BYTES = 64
+"""More than any number is written with."""
 
 
 Rounds = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -97,7 +100,7 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
         return _violation("trials-unreadable", trial.name, "is no name of a file")
     header = ("row", "fold", *expected.outputs)
     try:
-        content = read_made(folder, f"{trial.name}.csv")
+        content = read_made(folder, f"{trial.name}.csv", _most_bytes(header, len(expected.folds)))
         found = tuple(next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ()))
         if found != header:
             return _violation("out-of-fold-columns", trial.name, f"has the columns {found}, not {header}")
@@ -109,6 +112,11 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
         return _violation(*problem[:1], trial.name, problem[1])
     outputs = table[np.argsort(table[:, 0]), 2:]
     return Candidate(trial, outputs if len(expected.outputs) > 1 else outputs[:, 0])
+
+
+def _most_bytes(header: Sequence[str], rows: int) -> int:
+    """How large a table of so many rows of numbers may be; nothing larger is read."""
+    return NUMBER_BYTES * len(header) * (rows + 1) + 2 * len(",".join(header).encode())
 
 
 def _numbers(content: bytes, columns: int) -> Floats:
