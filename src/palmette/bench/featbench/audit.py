@@ -9,6 +9,7 @@ of tasks or of groups (`paper`, `open`); all tasks are audited without any.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -100,11 +101,13 @@ def _tested(task: Task, spark: WarmSpark, root: Path) -> Iterator[str]:
         yield f"its tests: {result.error or dict(result.failed)}"
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """1 when anything is found."""
-    found = 0
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.featbench.audit", description=__doc__)
+    parser.add_argument("tasks", nargs="*", default=["all"], metavar="NAME", help="tasks, or paper, open, all")
+    found, tasks = 0, chosen(parser.parse_args(arguments).tasks)
     with WarmSpark() as spark:
-        for one in chosen(names or ["all"]):
+        for one in tasks:
             begun = time.monotonic()
             wrong = audit(one, spark)
             found += len(wrong)

@@ -1,10 +1,11 @@
-"""`python -m palmette.bench.hostile [LEVEL ...]`: hostile programs at each level of isolation that works here.
+"""Hostile programs at each level of isolation that works here, and what isolation adds to a run.
 
-Levels are those of PALMETTE_ISOLATION; without any, all. Exit status 1 when one succeeds where programs are isolated.
+`python -m palmette.bench.hostile [LEVEL ...] [--cost]`. Exit status 1 when one succeeds where programs are isolated.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import statistics
 import subprocess
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from palmette.bench.hostile.bench import Kind, Outcome, attempt, programs
-from palmette.errors import MachineError
+from palmette.errors import MachineError, UserError
 from palmette.sandbox import LEVELS, Sandbox, isolation_of, python_command
 from palmette.sandbox.levels import UNSAFE
 from palmette.sandbox.temporary import temporary_folder
@@ -24,19 +25,23 @@ RUNS = 20
 KINDS: tuple[Kind, ...] = ("refused", "harmless", "succeeded")
 
 
-def main(levels: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Prints a table for each level."""
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.hostile", description=__doc__)
+    parser.add_argument("levels", nargs="*", default=LEVELS, metavar="LEVEL", help="as PALMETTE_ISOLATION names them")
+    parser.add_argument("--cost", action="store_true", help="only what isolation adds to a run")
+    given = parser.parse_args(arguments)
     wrong = 0
     plain = cost(())
     print(f"a program that does nothing takes {plain.wall:.0f} ms, {plain.processor:.0f} of them on a processor\n")
-    for level in levels or LEVELS:
+    for level in given.levels:
         try:
             sandbox = Sandbox(isolation_of(level))
             own = cost((sandbox,))
-        except MachineError as error:
+        except (MachineError, UserError) as error:
             print(f"{level}: {error}\n")
             continue
-        outcomes = [attempt(program, sandbox) for program in programs()]
+        outcomes = [] if given.cost else [attempt(program, sandbox) for program in programs()]
         print_table(sandbox.isolation.name, outcomes)
         wall, processor = own.wall - plain.wall, own.processor - plain.processor
         print(f"  added to a run: {wall:.0f} ms, {processor:.0f} of them on a processor\n")
