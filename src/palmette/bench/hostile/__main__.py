@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
         except (MachineError, UserError) as error:
             print(f"{level}: {error}\n")
             continue
-        outcomes = [] if given.cost else [attempt(program, sandbox) for program in programs()]
+        outcomes = [attempt(program, sandbox) for program in (() if given.cost else programs())]
         print_table(sandbox.isolation.name, outcomes)
         wall, processor = own.wall - plain.wall, own.processor - plain.processor
         print(f"  added to a run: {wall:.0f} ms, {processor:.0f} of them on a processor\n")
@@ -77,8 +77,10 @@ def _processor() -> float:
 
 
 def print_table(name: str, outcomes: Sequence[Outcome]) -> None:
-    """A line for each aim, then what succeeded and how."""
-    print(f"{name:<28}" + "".join(f"{kind:>11}" for kind in KINDS))
+    """A line for each aim, then what succeeded and how; the name alone where none was tried."""
+    print(f"{name:<28}" + "".join(f"{kind:>11}" for kind in KINDS if outcomes))
+    if not outcomes:
+        return
     for aim in dict.fromkeys(one.program.aim for one in outcomes):
         counts = Counter(one.kind for one in outcomes if one.program.aim == aim)
         print(f"  {aim:<26}" + "".join(f"{counts[kind]:>11}" for kind in KINDS))
