@@ -171,7 +171,11 @@ def is_good(sounds: Sequence[Sound], cells: Sequence[Cell]) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m palmette.bench.checks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--views", nargs="*", default=[], choices=[[], *views.names()], help="only these views")
     parser.add_argument("--kinds", nargs="*", default=[], help="only bugs whose name has one of these words")
     parser.add_argument("--quick", action="store_true", help=f"only the views {', '.join(QUICK)}")

@@ -8,6 +8,7 @@ to train and sizes are told to be compared.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -47,9 +48,11 @@ class Found(NamedTuple):
 
 def main(arguments: list[str]) -> None:
     """Measures and prints, algorithm by algorithm."""
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.costs", description=__doc__)
+    parser.add_argument("tables", nargs="+", metavar="TABLE.csv:TARGET")
     found: dict[str, list[Found]] = defaultdict(list)
-    for argument in arguments:
-        path, _, target = argument.rpartition(":")
+    for table in parser.parse_args(arguments).tables:
+        path, _, target = table.rpartition(":")
         for algorithm, one in measured(Path(path), target).items():
             found[algorithm].append(one)
     dummies = found.pop("dummy", [])
@@ -93,9 +96,7 @@ def _cost(run: Run, one: Candidate, asked: list[Row], found: Found) -> Found:
     """What a candidate costs that answers alone."""
     trained, trial = run.folder / "tracks" / TRACK, one.trial
     member = Member(**trial.model_dump(include={"track", "name", "algorithm", "settings", "rounds"}), weight=1.0)
-    alone = Selection(
-        metric=run.blueprint.metric, score=0.0, members=(member,), best_single=one.name, single_score=0.0
-    )
+    alone = Selection(metric=run.blueprint.metric, score=0.0, members=(member,), best_single=one.name, single_score=0.0)
     (trained / "members.json").write_text(alone.model_dump_json(), encoding="utf-8")
     model = run.folder / "model"
     model.unlink(missing_ok=True)

@@ -34,7 +34,7 @@ class Ended(NamedTuple):
 
 def main(arguments: list[str]) -> int:
     """Prints the table; 1 if a kind ended otherwise than it should."""
-    parser = argparse.ArgumentParser(prog="palmette.bench.dirty", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.dirty", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="Kinds whose name has this in it.")
     parser.add_argument("--budget", default="3s")
     given = parser.parse_args(arguments)

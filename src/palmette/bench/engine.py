@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 import time
@@ -104,8 +105,9 @@ def measure(folder: Path) -> list[float]:
     return clock.steps_ms
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Prints the table; 1 when the engine is too slow."""
+    argparse.ArgumentParser(prog="python -m palmette.bench.engine", description=__doc__).parse_args(arguments)
     with temporary_folder() as root:
         runs = [measure(root / str(number)) for number in range(RUNS)]
         setup = chain()
@@ -127,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

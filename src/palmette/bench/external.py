@@ -10,6 +10,7 @@ many clusters there are.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -43,21 +44,27 @@ TASKS = ("tabular_classification", "tabular_regression", "tabular_clustering")
 def main(arguments: list[str]) -> None:
     """Runs with the arguments of the module's docstring."""
     started = time.monotonic()
-    train, test, target, task, metric, budget, out = arguments
-    if task not in TASKS:
-        raise SystemExit(f"{task!r} is not supported; {', '.join(TASKS)} are")
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.external", description=__doc__)
+    for name in ("train", "test"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("target")
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("metric")
+    parser.add_argument("budget", type=float)
+    parser.add_argument("out", type=Path)
+    given = parser.parse_args(arguments)
     from palmette.automl.data.load import load
 
-    loaded = load([train, test])
+    loaded = load([given.train, given.test])
     # Without a target, rows to learn from and rows to answer for have the same columns, and are one table.
     first, last = loaded.given_test
     rows = loaded.table if loaded.predict is not None else loaded.table.iloc[:first]
     asked = loaded.predict if loaded.predict is not None else loaded.table.iloc[first:last]
-    blueprint = drafted(loaded.dataset.columns, rows, task, target, metric)
+    blueprint = drafted(loaded.dataset.columns, rows, given.task, given.target, given.metric)
     with temporary_folder() as folder:
         run = Run(folder, blueprint, rows.reset_index(drop=True))
-        run.train(started, float(budget))
-        run.predict(asked).to_csv(out, index=False)
+        run.train(started, given.budget)
+        run.predict(asked).to_csv(given.out, index=False)
 
 
 def drafted(columns: Sequence[Column], rows: pd.DataFrame, task: str, target: str, metric: str) -> Blueprint:

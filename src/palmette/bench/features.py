@@ -7,6 +7,7 @@ when the median takes `LIMIT_SECONDS` or more, or when a run does not end as a p
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -65,13 +66,13 @@ def timed(run_file: Path, folder: Path) -> Timing:
 
 def main(arguments: list[str]) -> int:
     """Prints the table; 1 when a run fails or is too slow."""
-    if len(arguments) != 1:
-        print("Usage: python -m palmette.bench.features RUN_FILE", file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(prog="python -m palmette.bench.features", description=__doc__)
+    parser.add_argument("run_file", type=Path, metavar="RUN_FILE")
+    given = parser.parse_args(arguments)
     with (
         WarmSpark() as spark,
         temporary_folder() as folder,
-        on_server(Path(arguments[0]), spark.remote) as run_file,
+        on_server(given.run_file, spark.remote) as run_file,
     ):
         runs = [timed(run_file, folder) for _ in range(RUNS + 1)]
     print(f"{'run':<12}{'seconds':>9}{'cpu':>8}  status")

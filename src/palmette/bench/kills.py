@@ -25,6 +25,7 @@ from palmette.engine import run_state
 from palmette.sandbox.temporary import temporary_folder
 
 MOMENTS: tuple[Moment, ...] = ("before", "after", "random")
+NAMES = (Toys.name, Models.name, Features.name)
 
 
 @dataclass
@@ -101,23 +102,33 @@ def _wrong(case: Case, place: Path, chain: Chain) -> Iterator[str]:
         yield f"it did not end: {chain.failed or (ended.reason if ended else 'for no reason')}"
 
 
+def _so_often(text: str) -> tuple[str, int]:
+    """`toys=300`: of which kind, and how many kills."""
+    name, _, number = text.partition("=")
+    if name not in NAMES or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(f'{one}=N' for one in NAMES)}")
+    return name, int(number)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Prints a line for each kind of run, then what is wrong."""
     parser = argparse.ArgumentParser(prog="python -m palmette.bench.kills", description=__doc__)
-    parser.add_argument("kills", nargs="*", default=["toys=300"], metavar="toys|automl|features=N")
+    parser.add_argument("kills", nargs="*", type=_so_often, default=[("toys", 300)], metavar="toys|automl|features=N")
     parser.add_argument("--run-file", type=Path, default=Path("build/offers/runs/user_offer_redemptions.yaml"))
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
+    if "features" in dict(given.kills) and not given.run_file.is_file():
+        parser.error(f"{given.run_file} is not there: `python examples/offers/prepare.py` makes the example")
     adopt_orphans()
     wrong = []
     print(HEADER)
     with ExitStack() as held:
         root = held.enter_context(temporary_folder())
         cases: list[Case] = [Toys(0.002), Models(5.0), Features(given.run_file.absolute(), held.enter_context(forge()))]
-        for name, _, number in (one.partition("=") for one in given.kills):
+        for name, number in given.kills:
             (case,) = [case for case in cases if case.name == name]
             (root / name).mkdir()
-            found = tally(case, int(number), root / name, random.Random(given.seed))
+            found = tally(case, number, root / name, random.Random(given.seed))
             print(found.line(name), flush=True)
             wrong += [f"{name}: {what}" for what in found.wrong]
     print("\n".join(wrong))

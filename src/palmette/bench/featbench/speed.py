@@ -284,7 +284,9 @@ def _keep_plans(one: Comparison, out: Path) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """1 when results differ or a generated script takes too long."""
-    parser = argparse.ArgumentParser(prog="palmette.bench.featbench.speed", description="Generated beside gold.")
+    parser = argparse.ArgumentParser(
+        prog="python -m palmette.bench.featbench.speed", description="Generated beside gold."
+    )
     parser.add_argument("tasks", nargs="*", default=["all"], metavar="NAME", help="tasks, or paper, open, all")
     parser.add_argument("--rows", default="1e6", help="offer interactions; several sizes with commas")
     parser.add_argument("--runs", type=int, default=3, help="of each side, beside one to warm up")
