@@ -14,8 +14,9 @@ import pytest
 from palmette.documents import read_located
 from palmette.features.checks.cases import examples, unlike
 from palmette.features.oracle import expected
+from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.resolve import check_samples, load_run, load_view
+from palmette.features.spec.resolve import load_run, load_view
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 

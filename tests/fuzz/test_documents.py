@@ -21,9 +21,10 @@ from palmette.documents import MAX_PROBLEMS, load_plain, parse_document, parse_l
 from palmette.engine import check_topology
 from palmette.engine.topology import Topology
 from palmette.errors import InputError
+from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.resolve import check_samples, load_run, resolve, resolve_located
+from palmette.features.spec.resolve import load_run, resolve, resolve_located
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "features" / "spec" / "cases"

@@ -15,10 +15,11 @@ from palmette.engine.actor import TextFile
 from palmette.errors import InputError, Problem
 from palmette.features.artefacts import Request
 from palmette.features.checks.golden import contradictions
+from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.partial import without_broken
-from palmette.features.spec.resolve import Answers, check_run, check_samples, load_view
+from palmette.features.spec.resolve import Answers, check_run, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 

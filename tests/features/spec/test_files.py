@@ -15,8 +15,9 @@ from palmette._yaml import parse_yaml
 from palmette.cli.schema import schema
 from palmette.documents import parse_located
 from palmette.errors import InputError
+from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.resolve import check_samples, load_run
+from palmette.features.spec.resolve import load_run
 from palmette.features.spec.run import Run
 from palmette.features.spec.schemas import FORMATS, schema_of
 

@@ -118,7 +118,8 @@ def codes_in(files: Iterable[Path]) -> set[str]:
 
 def test_error_codes_are_those_of_the_code() -> None:
     documents = [SOURCE / "documents.py", SOURCE / "_yaml.py", SOURCE / "_validation.py"]
-    codes = codes_in([*documents, *(SOURCE / "features/spec").glob("*.py")])
+    formats = [file for part in ("spec", "samples") for file in (SOURCE / "features" / part).glob("*.py")]
+    codes = codes_in([*documents, *formats])
     text = (REFERENCE / "errors.md").read_text("utf-8")
     listed = {
         code for line in re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*) \|", text, re.M) for code in line.split(", ")

@@ -20,7 +20,6 @@ from palmette.features.spec.partial import without_broken
 from palmette.features.spec.registry_lint import lint_registry
 from palmette.features.spec.run import Run
 from palmette.features.spec.run_lint import lint_cutoff, lint_run
-from palmette.features.spec.samples import check_samples
 from palmette.features.spec.scope import Scope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.values import SparkType
@@ -33,7 +32,7 @@ _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"
 Answers = Mapping[str, str | Reading]
 """By name of a feature in words: the words to read instead, or what they mean."""
 
-__all__ = ["Answers", "check_run", "check_samples", "load_run", "load_view", "resolve", "resolve_located"]
+__all__ = ["Answers", "check_run", "load_run", "load_view", "resolve", "resolve_located"]
 
 
 def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = None) -> View:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from palmette.errors import MachineError
 from palmette.features.frame import Frame, arrow_type
+from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
 from palmette.features.spec.dfr import Table
-from palmette.features.text_rows import UnreadableError, text_files, text_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from palmette.documents import Located
 from palmette.errors import Problem, nearest
+from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.values import SparkType
-from palmette.features.text_rows import UnreadableError, text_files, text_rows
 
 _READ = 1000
 """Rows of text that are read to see whether they can be."""
