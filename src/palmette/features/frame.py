@@ -42,11 +42,12 @@ class Frame:
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Frame:
-        """The inverse of `to_arrow`."""
+        """The inverse of `to_arrow`; ArrowInvalid where a file says of its cells what cannot be."""
         from datetime import UTC
 
         import pyarrow as pa
 
+        table.validate(full=True)
         schema = {field.name: spark_type(field.type) for field in table.schema}
         columns = [
             [

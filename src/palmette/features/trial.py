@@ -119,12 +119,11 @@ class Trial:
                 if not list(copy.rglob("*.parquet")) and not list(copy.rglob("*.orc")):
                     message = f"{script.file.path} ended well but wrote no data to the configured output."
                     return None, violation("no-data-written", message)
-                table = _read_output(copy, self.view, self.bench.run.output.format)
+                frame = Frame.from_arrow(_read_output(copy, self.view, self.bench.run.output.format))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError, OSError) as error:
             return None, violation(
                 "output-schema", f"The written data does not have the columns and types of the view: {error}."
             )
-        frame = Frame.from_arrow(table)
         if self.view.partition and len(last) > 1:
             written = {row[self.view.partition] for row in frame.rows}
             if len(written) < len(last) and _rows_for(frame, last[0]) == 0 and frame.rows:

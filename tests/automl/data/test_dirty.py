@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import sqlite3
+import struct
 import time
 import zipfile
 from collections.abc import Callable
@@ -280,6 +281,17 @@ def archive(folder: Path) -> Path:
     return folder / "some.zip"
 
 
+def arrow_that_leads_out(folder: Path) -> Path:
+    """A file whose first text ends where the file does not reach."""
+    frame = pd.DataFrame({"name": ["ab", "cd"] * 20, "size": range(40)})
+    frame.astype({"name": "string[pyarrow]"}).to_feather(folder / "d.feather", compression="uncompressed")
+    whole = (folder / "d.feather").read_bytes()
+    places = {form: struct.pack(form, 0, 2, 4) for form in ("3q", "3i")}  # of texts, large ones and others
+    form = next(form for form, starts in places.items() if starts in whole)
+    (folder / "d.feather").write_bytes(whole.replace(places[form], struct.pack(form, 0, 1 << 30, 4)))
+    return folder / "d.feather"
+
+
 REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "an empty file": (written("d.csv", ""), "empty-file"),
     "blanks only": (written("d.csv", " \n\n \n"), "empty-file"),
@@ -292,6 +304,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a Python object": (written("d.pkl", b"\x80\x04K\x01."), "not-a-table"),
     "a pointer of Git LFS": (written("d.csv", "version https://git-lfs.github.com/spec/v1\noid 1\n"), "not-a-table"),
     "Parquet cut off": (written("d.parquet", b"PAR1" + bytes(40)), "damaged-file"),
+    "Arrow that leads out of its file": (arrow_that_leads_out, "damaged-file"),
     "SQLite cut off": (written("d.db", b"SQLite format 3\0" + b"\1" * 200), "damaged-file"),
     "DuckDB cut off": (written("d.duckdb", bytes(8) + b"DUCK" + bytes(100)), "damaged-file"),
     "JSON cut off": (written("d.json", '[{"a": 1}, {"a": 2'), "damaged-file"),

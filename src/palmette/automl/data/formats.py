@@ -84,7 +84,7 @@ def _of_text(opened: Opened, table: Delimited, form: str, member: str = "") -> R
 
 
 def _damaged(opened: Opened, error: Exception) -> InputError:
-    reason = " ".join(str(error).split())[:200]
+    reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
     message = f"The {opened.format} file is damaged: {reason}."
     return opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
 
@@ -113,7 +113,8 @@ def _arrow(opened: Opened) -> Iterator[Raw]:
 
 
 def _from_arrow(table: Any) -> Frame:
-    """Column by column, because names may repeat."""
+    """Column by column, because names may repeat; ArrowInvalid where a file says of its cells what cannot be."""
+    table.validate(full=True)
     parts = dict(enumerate(map(_column, table.columns)))
     return Frame(parts).set_axis(list(table.column_names), axis=1)
 
