@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from git_by_hand import git
 
+from palmette.delivery.git import Git
 from palmette.delivery.worktree import TRAILER, Worktree
 from palmette.errors import DeliveryError, InputError
 
@@ -188,3 +193,31 @@ def test_nothing_is_written_when_one_path_is_not_allowed(repository: Path, tmp_p
     with pytest.raises(DeliveryError):
         worktree.write({"src/new.py": "", "setup.py": ""}, ALLOW)
     assert not (tmp_path / "run" / "src" / "new.py").exists()
+
+
+@pytest.mark.parametrize("end", ["killed", "out of time"])
+def test_a_checkout_that_was_cut_off_leaves_nothing_in_the_repository(
+    end: str, repository: Path, tmp_path: Path
+) -> None:
+    """Neither a locked worktree nor a lock; the next one, in another folder, goes on."""
+    settings = repository / ".git" / "config"
+    before = settings.read_text("utf-8")
+    (repository / ".git" / "info" / "attributes").write_text("a.py filter=slow\n", encoding="utf-8")
+    git(repository, "config", "filter.slow.smudge", "sleep 30")
+    git(repository, "config", "filter.slow.required", "true")
+    folder = tmp_path / "run" / "1" / "checkout"
+    if end == "killed":
+        folder.parent.mkdir(parents=True)
+        added = ["git", "worktree", "add", "--detach", "--quiet", str(folder), "main"]
+        with subprocess.Popen(added, cwd=repository, start_new_session=True) as adding:
+            while not (folder / ".git").exists():
+                time.sleep(0.01)
+            os.killpg(adding.pid, signal.SIGKILL)
+        shutil.rmtree(folder.parent)
+    else:
+        with pytest.raises(DeliveryError, match="no end after"):
+            Git(repository, 0.5)("worktree", "add", "--detach", "--quiet", str(folder), "main")
+    settings.write_text(before, encoding="utf-8")
+    make(repository, tmp_path / "run" / "2").remove()
+    assert len(git(repository, "worktree", "list").splitlines()) == 1
+    assert not list((repository / ".git").rglob("*.lock"))

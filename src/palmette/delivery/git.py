@@ -35,6 +35,8 @@ QUIET = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
+GRACE = 5.0
+"""Seconds that a command may take to end when it is asked to."""
 _KEPT = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|XDG_\w+"
     r"|SSH_AUTH_SOCK|SSH_AGENT_PID|GNUPGHOME|DBUS_SESSION_BUS_ADDRESS|KRB5\w+|GCM_\w+"
@@ -122,7 +124,14 @@ class Git:
         return Completed(process.returncode, redact(out, *self.secrets), redact(err, *self.secrets))
 
     def _end(self, process: subprocess.Popen[str]) -> str:
-        """Ends the command and what it started (ssh, remote helpers); returns what it complained about."""
+        """Ends the command and what it started (ssh, remote helpers); returns what it complained about.
+
+        It is asked to first: then git takes its locks, and worktrees that are half made, away.
+        """
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         return redact(process.communicate()[1], *self.secrets)

@@ -248,6 +248,8 @@ def _is_ours(git: Git, base_commit: str, tip: str) -> bool:
 def _clear(git: Git, folder: Path) -> None:
     """Makes way for a new checkout where an earlier attempt of the same run has left one."""
     git("worktree", "prune")
+    for left in _unfinished(git):
+        git("worktree", "remove", "--force", "--force", left)
     if not folder.exists() or not any(folder.iterdir()):
         return
     listed = git("worktree", "list", "--porcelain").splitlines()
@@ -259,3 +261,10 @@ def _clear(git: Git, folder: Path) -> None:
         )
     git("worktree", "remove", "--force", "--force", str(folder.resolve()))
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unfinished(git: Git) -> list[str]:
+    """Folders that are gone of worktrees whose making was killed: git keeps these locked for ever."""
+    listed = [block.splitlines() for block in git("worktree", "list", "--porcelain").split("\n\n")]
+    folders = [lines[0].removeprefix("worktree ") for lines in listed if "locked initializing" in lines]
+    return [folder for folder in folders if not Path(folder).exists()]
