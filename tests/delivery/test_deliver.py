@@ -15,6 +15,7 @@ from palmette.delivery.export import export_base
 from palmette.delivery.forge import PullRequestDraft
 from palmette.delivery.git import Git
 from palmette.errors import DeliveryError
+from palmette.sandbox.temporary import temporary_folder
 
 TOKEN = "t0p-secret-token"
 CHANGE = Change(
@@ -35,11 +36,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeServer]:
 
 
 def run(repository: Path, folder: Path, target: Target, change: Change = CHANGE) -> Delivered:
-    worktree = Worktree.open(repository, folder / "worktree", branch="features/new")
-    try:
+    with temporary_folder() as place:
+        worktree = Worktree.open(repository, place / "worktree", branch="features/new")
         return deliver(worktree, change, target, folder)
-    finally:
-        worktree.remove()
 
 
 def github(server: ForgeServer) -> Target:

@@ -113,7 +113,7 @@ def test_a_remote_that_does_not_exist(worktree: Worktree) -> None:
 
 
 def test_a_remote_that_is_gone(worktree: Worktree, repository: Path, tmp_path: Path) -> None:
-    git(repository, "remote", "set-url", "origin", str(tmp_path / "gone.git"))
+    git(worktree.path, "remote", "set-url", "origin", str(tmp_path / "gone.git"))
     with pytest.raises(DeliveryError) as caught:
         push(worktree, "origin")
     assert caught.value.code == "remote-unreachable"
@@ -122,7 +122,7 @@ def test_a_remote_that_is_gone(worktree: Worktree, repository: Path, tmp_path: P
 def test_a_remote_that_hangs_is_ended_with_all_it_started(
     worktree: Worktree, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git(repository, "remote", "set-url", "origin", "ssh://nobody@127.0.0.1/x.git")
+    git(worktree.path, "remote", "set-url", "origin", "ssh://nobody@127.0.0.1/x.git")
     monkeypatch.setenv("GIT_SSH_COMMAND", "sleep 30; true")
     with pytest.raises(DeliveryError, match=r"within 0\.5 s") as caught:
         push(worktree, "origin", seconds=0.5)
@@ -146,7 +146,7 @@ def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repos
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     git(
-        repository,
+        worktree.path,
         "remote",
         "set-url",
         "origin",
@@ -159,7 +159,7 @@ def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repos
     assert caught.value.code == "push-unauthorised"
     assert seen[0] is not None and seen[0].startswith("Basic ")
     assert TOKEN not in str(caught.value) and "passw0rd" not in str(caught.value)
-    settings = (repository / ".git" / "config").read_text(encoding="utf-8")
+    settings = (worktree.path / ".git" / "config").read_text(encoding="utf-8")
     assert TOKEN not in settings and "extraHeader" not in settings
 
 

@@ -1,8 +1,9 @@
 """Pull requests: a branch made in a worktree of its own, pushed, and opened on GitHub, GitLab or locally.
 
 git       the program, bounded in time, without prompts and hooks
+borrowed  a repository's objects and branches, without what steers git in it
 paths     what a pull request may touch
-export    the base branch as plain files
+export    a branch as plain files
 worktree  a checkout of its own: files in, commit and patch out
 remote    the remote repository: push, and where it is on the web
 forge     opening or updating a pull request over an interface that `github` and `gitlab` implement

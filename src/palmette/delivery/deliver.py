@@ -84,9 +84,9 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     opened: Opened | None = None
     pushed = False
     try:
-        forge = None if target.target == "local" else forge_of(target, Git(worktree.repository), remote or "origin")
+        forge = None if target.target == "local" else forge_of(target, worktree.git, remote or "origin")
         if remote is not None:
-            push(worktree, remote, credentials(forge, Git(worktree.repository), remote))
+            push(worktree, remote, credentials(forge, worktree.git, remote))
             pushed = True
         opened = open_pull_request(forge, draft) if forge else None
     except (DeliveryError, MachineError) as error:
@@ -164,7 +164,7 @@ def by_hand(
         steps.append(f"open a pull request from {draft.branch!r} into {draft.base!r} and paste {kept.body}")
     lines = [
         remedy,
-        f"Nothing is lost: branch {draft.branch!r} in {worktree.repository}, "
+        f"Nothing is lost: branch {draft.branch!r} in {worktree.source.repository}, "
         f"description {kept.body}, patch {kept.patch}.",
     ]
     if steps:

@@ -1,30 +1,40 @@
-"""The team's files as they are on the base branch, without git: what actors read and try scripts in."""
+"""The team's files as they are on a branch, without git: what actors read and try scripts in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from palmette.delivery.git import Git
-from palmette.delivery.worktree import base_of, prefix_of
+from palmette.delivery.borrowed import borrow, check_out, located
+from palmette.delivery.worktree import base_of
+from palmette.errors import InputError
+from palmette.sandbox.supervisor.folders import remove
+from palmette.sandbox.sweeping import swept
+from palmette.sandbox.temporary import temporary_folder
 
 
 def export_base(repository: Path, base: str | None, folder: Path) -> Path:
     """Writes the files of branch `base` (the current one when None) to the new `folder`, and returns it.
 
-    Uncommitted changes of the checkout are left out, as they are from the pull request.
+    Uncommitted changes of the checkout are left out, as they are from the pull request; so are links that lead out.
     """
-    prefix, git = prefix_of(repository), Git(repository)
-    _, commit = base_of(git, base)
-    folder.mkdir(parents=True)
-    index = folder.with_suffix(".index").resolve()
-    places = {
-        "GIT_DIR": git("rev-parse", "--absolute-git-dir"),
-        "GIT_WORK_TREE": str(folder.resolve()),
-        "GIT_INDEX_FILE": str(index),
-    }
-    # An own index and not `git archive`, which leaves out what is marked `export-ignore`, often the tests.
-    target = Git(folder)
-    target("read-tree", f"{commit}:{prefix}" if prefix else commit, environment=places)
-    target("checkout-index", "--all", environment=places)
-    index.unlink()
+    source = located(repository)
+    git = borrow(source, folder)
+    commit = base_of(git, base)[1]
+    # Not `git archive`, which leaves out what is marked `export-ignore`, often the tests.
+    check_out(git, f"{commit}:{source.prefix}" if source.prefix else commit)
+    remove(str(folder / ".git"))
+    swept([folder], since=0)
     return folder
+
+
+def file_on(repository: Path, branch: str, path: str) -> str | None:
+    """The text of a file of the repository on a branch; None where there is none."""
+    source = located(repository)
+    with temporary_folder() as place:
+        git = borrow(source, place)
+        try:
+            commit = base_of(git, branch)[1]
+        except InputError:
+            return None
+        found = git.attempt("cat-file", "blob", f"{commit}:{'/'.join(filter(None, [source.prefix, path]))}")
+    return found.out if found.code == 0 else None

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +33,7 @@ QUIET = {
     "GIT_EDITOR": "true",
     "GIT_PAGER": "cat",
     "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
 GRACE = 5.0
@@ -78,6 +79,13 @@ class Git:
     """Configuration beside the user's, handed over in the environment."""
     secrets: tuple[str, ...] = ()
     """Texts that never appear in what is returned or raised."""
+    about: Path | None = None
+    """The repository that messages name, where the folder is one of our own."""
+
+    @property
+    def named(self) -> Path:
+        """What messages name."""
+        return self.about or self.folder
 
     def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """What the command prints, without the last line break; DeliveryError when it fails."""
@@ -87,7 +95,7 @@ class Git:
             if done.code is None:
                 why = f"no end after {self.seconds:g} s"
             raise DeliveryError(
-                f"`git {arguments[0]}` failed in {str(self.folder)!r}: {why}",
+                f"`git {arguments[0]}` failed in {str(self.named)!r}: {why}",
                 "Run it there by hand to see more.",
                 code="git-failed",
             )
@@ -98,11 +106,20 @@ class Git:
 
     def attempt(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Completed:
         """Runs the command to its end, or to the time limit."""
+        code, out, err = self._run(arguments, environment or {})
+        return Completed(code, redact(out, *self.secrets), redact(err, *self.secrets))
+
+    def settings_in(self, file: Path) -> list[tuple[str, str]]:
+        """What a file of settings says, as it stands there: with passwords. Nothing where it cannot be read."""
+        out = self._run(("config", "--file", str(file), "--null", "--list"), {}).out
+        return [(key, value) for key, _, value in (one.partition("\n") for one in out.split("\0")) if key]
+
+    def _run(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Completed:
         try:
             process = subprocess.Popen(
                 ["git", *arguments],
                 cwd=self.folder,
-                env=self._environment(environment or {}),
+                env=self._environment(environment),
                 encoding="utf-8",
                 errors="replace",
                 stdin=subprocess.DEVNULL,
@@ -121,7 +138,7 @@ class Git:
         except BaseException:
             self._end(process)
             raise
-        return Completed(process.returncode, redact(out, *self.secrets), redact(err, *self.secrets))
+        return Completed(process.returncode, out, err)
 
     def _end(self, process: subprocess.Popen[str]) -> str:
         """Ends the command and what it started (ssh, remote helpers); returns what it complained about.
@@ -134,7 +151,7 @@ class Git:
             process.wait(GRACE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        return redact(process.communicate()[1], *self.secrets)
+        return process.communicate()[1]
 
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from palmette.delivery.borrowed import borrowed
 from palmette.delivery.deliver import Target, forge_of
 from palmette.delivery.git import Git
 from palmette.delivery.remote import remote_url
-from palmette.delivery.worktree import base_of, check_branch_name, prefix_of
+from palmette.delivery.worktree import base_of, check_branch_name
 from palmette.errors import DeliveryError, InputError, Problem
 
 
@@ -18,10 +19,14 @@ def preflight(repository: Path, base: str | None, branch: str | None, target: Ta
         MachineError: the library that speaks to the forge is not installed.
     """
     try:
-        prefix_of(repository)
+        with borrowed(repository) as git:
+            return _problems(git, base, branch, target)
     except InputError as error:
         return list(error.problems)
-    git, problems, name = Git(repository), list[Problem](), base
+
+
+def _problems(git: Git, base: str | None, branch: str | None, target: Target) -> list[Problem]:
+    problems, name = list[Problem](), base
     try:
         name, _ = base_of(git, base)
     except InputError as error:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
+from palmette.delivery.borrowed import Located
 from palmette.delivery.git import Git, bearer_settings, redact
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError, did_you_mean
@@ -72,16 +75,25 @@ def remote_url(git: Git, remote: str) -> str:
         remotes = git("remote").split()
         there_are = ", ".join(remotes) or "none"
         raise DeliveryError(
-            f"{remote!r} is no remote of {str(git.folder)!r}; it has {there_are}.{did_you_mean(remote, remotes)}",
+            f"{remote!r} is no remote of {str(git.named)!r}; it has {there_are}.{did_you_mean(remote, remotes)}",
             f"Add it: git remote add {shlex.quote(remote)} URL.",
             code="unknown-remote",
         )
     return found.out.strip()
 
 
+def _is_inside(url: str, source: Located) -> bool:
+    """Whether a remote is a folder of the repository, or at a path that depends on where it is looked at from."""
+    path = url.removeprefix("file://")
+    if path == url and ":" in url.partition("/")[0]:
+        return False
+    folder = Path(path).resolve()
+    return not path.startswith("/") or any(folder.is_relative_to(one) for one in (source.top, source.common))
+
+
 def push_command(worktree: Worktree, remote: str) -> str:
     """What a person types to push the branch."""
-    return shlex.join(["git", "-C", str(worktree.repository), "push", remote, worktree.branch.name])
+    return shlex.join(["git", "-C", str(worktree.source.repository), "push", remote, worktree.branch.name])
 
 
 def push(
@@ -91,8 +103,15 @@ def push(
     seconds: float = PUSH_SECONDS,
 ) -> None:
     """Pushes the branch, never by force; a token goes to an http(s) remote in a header alone."""
-    url = remote_url(Git(worktree.repository), remote)
-    git = Git(worktree.path, seconds, bearer_settings(url, *credentials), (credentials.token,))
+    url = remote_url(worktree.git, remote)
+    if _is_inside(url, worktree.source):
+        raise DeliveryError(
+            f"Remote {remote!r} ({url}) lies in the repository itself; what receives there came with it.",
+            "Give it the address of a repository outside.",
+            code="remote-inside",
+        )
+    settings = bearer_settings(url, *credentials)
+    git = replace(worktree.git, seconds=seconds, settings=settings, secrets=(credentials.token,))
     ref = f"refs/heads/{worktree.branch.name}"
     done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
     if done.code == 0:

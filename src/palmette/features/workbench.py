@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from palmette.delivery.git import Git
+from palmette.delivery.export import file_on
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Conventions
 from palmette.features.harness.connect import ConnectHarness
@@ -48,7 +48,7 @@ class Workbench:
     def assemble(self, files: Iterable[TextFile], destination: Path) -> Path:
         """Copies the repository to `destination`, writes `files` on top, and returns it."""
         ignored = shutil.ignore_patterns(".git", "__pycache__", ".venv", ".pytest_cache", ".ruff_cache")
-        shutil.copytree(self.repository, destination, ignore=ignored, dirs_exist_ok=True)
+        shutil.copytree(self.repository, destination, symlinks=True, ignore=ignored, dirs_exist_ok=True)
         for file in files:
             target = destination / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -72,8 +72,7 @@ class Workbench:
 
     def file_on(self, branch: str, path: str) -> str | None:
         """The text of a file of the team's repository on a branch; None where there is none."""
-        found = Git(self.checkout).attempt("show", f"{branch}:./{path}")
-        return found.out if found.code == 0 else None
+        return file_on(self.checkout, branch, path)
 
     def close(self) -> None:
         self.spark.stop()

@@ -10,6 +10,7 @@ from palmette.features.actors.pull_request.offline import Made, describe
 from palmette.features.artefacts import Config, Delivery, Request, Script, Template, Tests, Utilities
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
+from palmette.sandbox.temporary import temporary_folder
 
 
 class PullRequestInput(Model):
@@ -38,13 +39,13 @@ class PullRequest(BaseActor):
         settings, name = self.workbench.run.pull_request, self.view.name
         wanted = settings.branch or f"features/{name}"
         files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
-        worktree = Worktree.open(
-            self.workbench.checkout,
-            context.workspace / "worktree",
-            branch=wanted,
-            base=self.workbench.run.repository.base,
-        )
-        try:
+        with temporary_folder() as place:
+            worktree = Worktree.open(
+                self.workbench.checkout,
+                place / "worktree",
+                branch=wanted,
+                base=self.workbench.run.repository.base,
+            )
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
             made = Made(input.request, input.config, input.template, input.utilities, input.tests, input.script)
             beside = wanted if worktree.branch.name != wanted else ""
@@ -59,8 +60,6 @@ class PullRequest(BaseActor):
             target = Target.model_validate(settings.model_dump(exclude={"branch"}))
             done = deliver(worktree, change, target, context.workspace)
             patch = worktree.patch()
-        finally:
-            worktree.remove()
         return Attempt(
             Delivery(
                 repository=str(self.workbench.checkout),

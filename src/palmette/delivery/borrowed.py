@@ -1,0 +1,134 @@
+"""A git folder of our own, in which a team's repository shows its objects and branches, and nothing that steers git.
+
+What lies in `.git` came with the repository, maybe in an archive from anywhere: hooks, and settings that name programs
+(filters, helpers, signers, addresses that are commands). Git would start them here, with the rights of the user. So
+git gets to see a folder that has the same objects and branches, and of the settings those that start nothing. What
+people have set for themselves and for this machine holds as ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from palmette.delivery.git import Git
+from palmette.errors import InputError, Problem, nearest
+from palmette.sandbox.reading import read_made
+from palmette.sandbox.temporary import temporary_folder
+
+_LOOKING_SECONDS = 10
+_SHARED = ("objects", "refs", "packed-refs", "reftable", "shallow")
+"""Also where they are not there yet: others may be at work on the repository."""
+_HEAD_BYTES = 4096
+_HARMLESS = re.compile(
+    r"core\.(repositoryformatversion|autocrlf|eol|filemode|ignorecase|precomposeunicode|safecrlf|sharedrepository"
+    r"|symlinks)|extensions\.(objectformat|refstorage)|(user|author|committer)\.(name|email)"
+    r"|remote\..+\.(url|pushurl)|http\..+\.extraheader",
+    re.DOTALL,
+)
+"""What a repository may set: its own format, who commits, where its remotes are and what they ask for in a header."""
+
+
+class Located(NamedTuple):
+    """Where git keeps what it knows of a folder."""
+
+    repository: Path
+    """The folder."""
+    top: Path
+    """Of the checkout that it lies in, or of the bare repository that it is."""
+    own: Path
+    """The git folder of this checkout."""
+    common: Path
+    """The git folder that all checkouts of the repository share."""
+    checked_out: frozenset[str]
+    """Branches that people are at work on."""
+
+    @property
+    def prefix(self) -> str:
+        """The folder inside the repository; empty for its top."""
+        return "/".join(self.repository.resolve().relative_to(self.top).parts)
+
+
+def located(repository: Path) -> Located:
+    """Asks git, which starts nothing for it; InputError when there is no repository."""
+    if not repository.is_dir():
+        raise problem("no-such-folder", "there is no such folder", repository, "Give the path of a git checkout.")
+    git = Git(repository, _LOOKING_SECONDS)
+    found = git.attempt("rev-parse", "--absolute-git-dir", "--git-common-dir")
+    if found.code != 0:
+        late = f"git did not tell within {_LOOKING_SECONDS} s what it is"
+        owner = "git does not trust its owner" if "dubious ownership" in found.err else "this is not a git repository"
+        raise problem(
+            "not-a-repository",
+            late if found.code is None else owner,
+            repository,
+            "Give the path of a git checkout, or make one: git init && git add . && git commit.",
+        )
+    own, common = ((repository / line).resolve() for line in found.out.splitlines())
+    whole = repository.resolve()
+    top = next((folder for folder in (whole, *whole.parents) if folder == own or (folder / ".git").exists()), whole)
+    listed = git("worktree", "list", "--porcelain").splitlines()
+    branches = (line.removeprefix("branch refs/heads/") for line in listed if line.startswith("branch "))
+    return Located(repository, top, own, common, frozenset(branches))
+
+
+def borrow(source: Located, folder: Path) -> Git:
+    """Git in `folder`, whose `.git` is such a folder then; addresses of remotes stand in it with their passwords."""
+    place = folder / ".git"
+    place.mkdir(mode=0o700, parents=True)
+    for name in _SHARED:
+        (place / name).symlink_to(source.common / name)
+    git = Git(folder, about=source.repository)
+    try:
+        (place / "HEAD").write_bytes(read_made(source.own, "HEAD", _HEAD_BYTES))
+    except OSError as error:
+        raise problem("not-a-repository", f"its HEAD cannot be read: {error}", source.repository, "Mend it.") from None
+    settings = git.settings_in(source.common / "config")
+    (place / "config").write_text("".join(_written(settings)), encoding="utf-8")
+    return git
+
+
+@contextmanager
+def borrowed(repository: Path) -> Iterator[Git]:
+    """For a look at what is in a repository."""
+    with temporary_folder() as folder:
+        yield borrow(located(repository), folder)
+
+
+def check_out(git: Git, tree: str) -> None:
+    """The files of a commit, or of a tree, in the folder of `git`."""
+    git("read-tree", tree)
+    git("checkout-index", "--all")
+
+
+def _written(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """As git writes a file of settings; those that may do harm are left out."""
+    for key, value in settings:
+        if _HARMLESS.fullmatch(key):
+            section, _, rest = key.partition(".")
+            subsection, dot, name = rest.rpartition(".")
+            yield f"[{section}{f' {_quoted(subsection)}' if dot else ''}]\n\t{name} = {_quoted(value)}\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def problem(
+    code: str,
+    message: str,
+    value: object,
+    remedy: str,
+    *,
+    field: str = "repository.path",
+    known: Iterable[str] = (),
+) -> InputError:
+    """What is wrong with where a run should work."""
+    text = str(value)
+    return InputError(
+        [Problem(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]
+    )
