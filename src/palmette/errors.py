@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -135,13 +136,19 @@ def require_text(given: object) -> None:
             raise UserError(message, remedy, code="no-text") from None
 
 
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+_SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO}
+
+
 def machine_fault(error: BaseException) -> MachineError | None:
-    """A full or protected disk, wherever it was noticed; None for what is no fault of the machine."""
-    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+    """What the machine has no more of, or cannot do, wherever it was noticed; None for what is no fault of it."""
+    if isinstance(error, MemoryError):
+        error = OSError(errno.ENOMEM, str(error) or os.strerror(errno.ENOMEM))
+    if not isinstance(error, OSError) or error.errno not in _FULL | _SCARCE:
         return None
     place = f" at {error.filename!r}" if error.filename else ""
-    remedy = "Make room, or let it be written; a run goes on with: palmette resume"
-    return MachineError(f"{error.strerror}{place}.", remedy, code="full")
+    code, what = ("full", "Make room, or let it be written") if error.errno in _FULL else ("scarce", "Give it more")
+    return MachineError(f"{error.strerror}{place}.", f"{what}; a run goes on with: palmette resume", code=code)
 
 
 class ModelError(PalmetteError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
 import threading
 import time
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 from pydantic import JsonValue
-from toys import Toy, chain
+from toys import Each, Gather, ListMaker, Toy, chain
 
 from palmette.engine import (
     ArtefactStore,
@@ -20,6 +22,7 @@ from palmette.engine import (
     Budget,
     Context,
     Journal,
+    Node,
     Paid,
     Pay,
     Setup,
@@ -34,7 +37,7 @@ from palmette.engine import (
 from palmette.engine.ledger import Ledger
 from palmette.engine.recorder import Recorder
 from palmette.engine.setup import NoObserver
-from palmette.errors import ModelError, RunStopped, UserError
+from palmette.errors import MachineError, ModelError, RunStopped, UserError
 
 ONE = Spend(calls=1, input_tokens=60, output_tokens=40, money=0.5)
 
@@ -213,3 +216,43 @@ def test_a_journal_of_an_older_format_is_named(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(UserError, match="older palmette"):
         run_state(tmp_path)
+
+
+def test_a_disk_without_room_for_an_answer_stops_before_it_is_paid(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    till = Till()
+    monkeypatch.setattr("palmette.engine.faults.ROOM", 2**70)
+    with pytest.raises(MachineError, match="unwritable-runs"):
+        ledger.payer("a")({"q": 1}, ONE, till)
+    monkeypatch.undo()
+    assert till.made == 0 and ledger.payer("a")({"q": 1}, ONE, till) == "yes"
+
+
+def test_an_interrupt_waits_for_what_is_under_way_and_begins_nothing(tmp_path: Path) -> None:
+    """Answers on their way are kept, and no element goes on to its next paid call."""
+    till, both = Till(), threading.Barrier(2)
+
+    def interrupt() -> Paid:
+        if both.wait(10) == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+        return till()
+
+    class Twice(Each):
+        def run(self, input: Any, context: Context) -> Attempt[Any]:
+            number = input.element.maker
+            context.pay({"first": number}, ONE, interrupt if not till.made else till)
+            context.pay({"second": number}, ONE, till)
+            return super().run(input, context)
+
+    def toys() -> Setup:
+        nodes = {"list": Node(next=("each",)), "each": Node(next=("all",), for_each="list_part as element")}
+        return chain(ListMaker("list"), Twice("each"), Gather("all", "each", strict=True), nodes=nodes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.cpu_count", lambda: 2)
+        with pytest.raises(KeyboardInterrupt):
+            run_topology(toys(), tmp_path)
+    assert till.made == 2 == run_state(tmp_path).spent.spend.calls
+    assert resume_run(tmp_path, setup=toys()).status == "finished" and till.made == 6

@@ -17,11 +17,22 @@ import pytest
 from test_kill import artefacts, in_child, successes
 from toys import Part, Toy, chain
 
-from palmette.engine import Attempt, Context, Journal, Setup, read_journal, resume_run, run_state, run_topology
+from palmette.engine import (
+    ArtefactStore,
+    Attempt,
+    Context,
+    Journal,
+    Setup,
+    read_journal,
+    resume_run,
+    run_state,
+    run_topology,
+)
 from palmette.engine import artefacts as storing
 from palmette.engine import journal as journals
 from palmette.engine.events import ActorReused
 from palmette.engine.journal import NAME, SCHEMA
+from palmette.engine.lock import is_running
 from palmette.errors import MachineError, PalmetteError, RunError
 
 
@@ -44,6 +55,7 @@ def goes_on(folder: Path, undisturbed: Path) -> None:
 
 def cut_off(folder: Path, after: int) -> Path:
     """A run that was killed after so many events."""
+
     def work() -> None:
         original = Journal.append
 
@@ -288,3 +300,101 @@ def test_what_was_delivered_and_taken_away_is_delivered_again(tmp_path: Path) ->
     assert [len(toy.runs) for toy in gone] == [0, 1] and (tmp_path / "delivered").exists()
     kinds = [entry.event.kind for entry in read_journal(tmp_path / "run")]
     assert kinds.count("actor_undone") == 1
+
+
+@pytest.mark.parametrize("change", ["renamed", "removed", "journal", "lock"])
+def test_a_run_folder_that_is_changed_under_a_run_stops_it(change: str, tmp_path: Path, undisturbed: Path) -> None:
+    """At once, so that nothing is written where nobody looks for it, and no other process works beside."""
+    folder, now = tmp_path / "run", tmp_path / "run"
+
+    class Changing(Toy):
+        def run(self, input: Any, context: Context) -> Attempt[Part]:
+            nonlocal now
+            if change == "renamed":
+                now = folder.rename(tmp_path / "elsewhere")
+            elif change == "removed":
+                shutil.rmtree(folder)
+            elif change == "journal":
+                shutil.copy(folder / NAME, folder / "copy")
+                (folder / "copy").replace(folder / NAME)
+            else:
+                (folder / "run.lock").unlink()
+            return super().run(input, context)
+
+    toys = [Toy("a"), Changing("b", ["a"]), Toy("c", ["a"]), Toy("d", ["b", "c"], strict=True)]
+    with pytest.raises(MachineError, match=r"moved-run|unwritable-runs"):
+        run_topology(chain(*toys), folder)
+    assert folder.exists() == (change not in ("renamed", "removed"))
+    if change in ("renamed", "lock"):
+        goes_on(now, undisturbed)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_nothing_can_be_locked_no_run_begins(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    run_topology(diamond(), tmp_path / "made")
+    monkeypatch.setattr("palmette.engine.lock.fcntl.flock", flock)
+    with pytest.raises(MachineError, match=r"cannot be locked.*\[no-locks\]"):
+        run_topology(diamond(), tmp_path / "run")
+    assert not is_running(tmp_path / "made")
+
+
+@pytest.mark.parametrize("left", ["nothing", "half", "a link"])
+def test_an_object_that_a_loss_of_power_has_cut_short_is_made_again(left: str, tmp_path: Path) -> None:
+    store = ArtefactStore(tmp_path)
+    digest = store.put({"a": "value"})
+    path = store.objects / digest
+    content = path.read_bytes()
+    path.unlink()
+    if left == "a link":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_bytes(content[: len(content) // 2 if left == "half" else 0])
+    assert store.put({"a": "value"}) == digest and path.read_bytes() == content and not path.is_symlink()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), OSError(errno.EMFILE, "Too many open files"), BlockingIOError(errno.EAGAIN, "No more processes")],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_machine_has_no_more_of_is_no_mistake_of_an_actor(
+    error: Exception, tmp_path: Path, undisturbed: Path
+) -> None:
+    class Short(Toy):
+        def run(self, input: Any, context: Context) -> Attempt[Part]:
+            raise error
+
+    toys = [Toy("a"), Short("b", ["a"]), Toy("c", ["a"]), Toy("d", ["b", "c"], strict=True)]
+    with pytest.raises(MachineError, match=r"\[scarce\]"):
+        run_topology(chain(*toys), tmp_path)
+    assert not run_state(tmp_path).actor("b").attempts
+    goes_on(tmp_path, undisturbed)
+
+
+def test_what_an_object_is_called_is_on_the_disk_before_an_event_speaks_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this order: its content, its name, the event."""
+    synced: list[str] = []
+    sync, append = os.fsync, Journal.append
+
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    def appended(self: Journal, *events: Any) -> Any:
+        synced.extend(event.kind for event in events)
+        return append(self, *events)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Journal, "append", appended)
+    run_topology(chain(Toy("a", strict=True)), tmp_path / "run")
+    assert synced[0] == tmp_path.name, "the run folder's own name"
+    event = synced.index("attempt_succeeded")
+    last = max(index for index, name in enumerate(synced[:event]) if name.endswith(".draft"))
+    assert synced[last + 1] == "objects" and last + 1 < event

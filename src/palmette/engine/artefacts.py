@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +24,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
-from palmette.engine.faults import disk_faults
-from palmette.errors import DeveloperError, InputError, Problem, RunError
+from palmette.engine.faults import disk_faults, sync_folder
+from palmette.errors import DeveloperError, InputError, Problem, RunError, machine_fault
 
 VALUE = "value.json"
 _MARK = ".digest"
@@ -106,8 +107,9 @@ class ArtefactStore:
     def _store(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
         path = self.objects / digest
-        if not path.exists():
-            with disk_faults(self.folder):
+        with disk_faults(self.folder):
+            if not _is_there(path, len(content)):
+                self.objects.mkdir(exist_ok=True)  # and no run folder, which somebody may have moved
                 _write(path, content, synced=True)
         return digest
 
@@ -116,6 +118,8 @@ class ArtefactStore:
         try:
             content = path.read_bytes()
         except OSError as error:
+            if fault := machine_fault(error):
+                raise fault from error
             raise RunError(
                 f"The run's object {str(path)!r} cannot be read: {error.strerror}.",
                 "Restore the run folder, or start the run anew.",
@@ -223,8 +227,17 @@ def _guard(path: str) -> None:
         )
 
 
+def _is_there(path: Path, size: int) -> bool:
+    """Whether an object is a file, and none that a loss of power has cut short."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == size
+
+
 def _write(path: Path, content: bytes, *, synced: bool) -> None:
-    """Writes a file so that it is there completely or not at all."""
+    """Writes a file so that it is there completely or not at all; synced, also after a loss of power."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{_DRAFT}")
     with draft.open("wb") as stream:
@@ -233,6 +246,8 @@ def _write(path: Path, content: bytes, *, synced: bool) -> None:
         if synced:
             os.fsync(stream.fileno())
     draft.replace(path)
+    if synced:
+        sync_folder(path.parent)
 
 
 def _unreadable(copy: Path, path: Path, error: Exception) -> Problem:

@@ -65,10 +65,11 @@ class Desk:
                 raise
             return self._end("stopped", stop.message)
         except KeyboardInterrupt:
-            self._record_end("interrupted")
+            with suppress(MachineError):  # nothing can be written
+                self._record_end("interrupted")
             raise
         except Exception as error:
-            with suppress(MachineError):  # what ended it may be that nothing can be written
+            with suppress(MachineError):  # which may be what ended it
                 self._record_end("failed", str(error))
             raise
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from palmette.errors import MachineError, PalmetteError, RunError
 
+ROOM = 1 << 20
+"""Bytes that an answer takes at most, and the event that speaks of it."""
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
     sqlite3.SQLITE_PERM,
@@ -26,6 +29,22 @@ def unwritable(folder: Path, reason: str | None) -> MachineError:
         "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
         code="unwritable-runs",
     )
+
+
+def sync_folder(folder: Path) -> None:
+    """Has the names in a folder outlast a loss of power, as `fsync` has the contents of files."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def require_room(folder: Path) -> None:
+    """Raises `MachineError` where an answer that is about to be paid for might not fit on the disk."""
+    disk = os.statvfs(folder)
+    if disk.f_blocks and disk.f_bavail * disk.f_frsize < ROOM:
+        raise unwritable(folder, "the disk is full")
 
 
 @contextmanager

@@ -173,7 +173,11 @@ class Invoker:
             return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, last, index))
 
         with ThreadPoolExecutor(max_workers=max(1, min(len(items), os.cpu_count() or 1))) as pool:
-            outcomes = list(pool.map(attempts, range(len(items))))
+            try:
+                outcomes = list(pool.map(attempts, range(len(items))))
+            except KeyboardInterrupt:
+                self._recorder.interrupt(name)
+                raise
         failures = [outcome for outcome in outcomes if isinstance(outcome, _Failure)]
         if failures:
             return _Failure(

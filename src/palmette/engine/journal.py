@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from palmette.engine import snapshot
 from palmette.engine.events import EVENT, Entry, Event
-from palmette.engine.faults import disk_faults, journal_faults
-from palmette.engine.lock import take
+from palmette.engine.faults import disk_faults, journal_faults, sync_folder
+from palmette.engine.lock import LOCK, take
 from palmette.engine.snapshot import Snapshot
 from palmette.engine.state import RunState, fold
-from palmette.errors import RunError
+from palmette.errors import MachineError, RunError
 
 SCHEMA = 3
 """Version of the journal's format, kept in the file as `user_version`."""
@@ -72,16 +72,19 @@ class Journal:
         self._path = folder / NAME
         with disk_faults(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.parent)
         self._guard = threading.Lock()
         self._epoch = time.time() - time.monotonic()  # so that a clock that jumps moves no event of this process
         with ExitStack() as held:
-            held.callback(os.close, take(folder))
+            lock = take(folder)
+            held.callback(os.close, lock)
             with journal_faults(self._path, writes=True):
                 self._connection = sqlite3.connect(
                     self._path, isolation_level=None, timeout=PATIENCE, check_same_thread=False
                 )
                 held.callback(self._connection.close)
                 self._prepare()
+                self._files = {folder / LOCK: os.fstat(lock), self._path: self._path.stat()}
                 known = snapshot.kept(self._connection)
                 self._kept, (self.state, self.seq) = known.seq, _folded(self._connection, known)
             self._held = held.pop_all()
@@ -96,6 +99,7 @@ class Journal:
         """Writes events durably, all or none; safe to call from several threads."""
         synced = any(event.kind in SYNCED for event in events)
         with self._guard:
+            self._require_place()
             with journal_faults(self._path, writes=True):
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
                 entries = self._write(events, self._epoch + time.monotonic())
@@ -105,6 +109,21 @@ class Journal:
                     snapshot.keep(self._connection, Snapshot(self.state, self.seq))
                 self._kept = self.seq
             return entries
+
+    def _require_place(self) -> None:
+        """Raises `MachineError` where what is written would not be found, or another process could write as well."""
+        for path, opened in self._files.items():
+            try:
+                if os.path.samestat(path.stat(), opened):
+                    continue
+                what = "is another file now"
+            except OSError as error:
+                what = f"is gone ({error.strerror})"
+            raise MachineError(
+                f"The run in {str(self.folder)!r} was moved or changed while it was worked on: {path.name} {what}.",
+                "Resume it where it is now.",
+                code="moved-run",
+            )
 
     def _write(self, events: tuple[Event, ...], at: float) -> list[Entry]:
         entries = []

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
 from palmette.engine.events import CallAnswered, CallFailed
+from palmette.engine.faults import require_room
 from palmette.engine.recorder import Recorder
 from palmette.errors import PalmetteError, UserError
 
@@ -67,6 +68,7 @@ class Ledger:
                 self._in_flight.pop(key).set_result(None)
 
     def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+        require_room(self.store.folder)
         begun = time.monotonic()
         try:
             paid = make()
@@ -90,6 +92,7 @@ class Ledger:
 
     def _check(self, estimate: Spend) -> None:
         """Raises `RunStopped` when the call could lead beyond a limit."""
+        self.recorder.check_interrupted()
         budget, spent = self.recorder.budget, self.recorder.state.spent.spend
         if budget.money is not None and estimate.unpriced:
             raise UserError(

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from palmette.engine.faults import disk_faults
-from palmette.errors import RunError
+from palmette.errors import MachineError, RunError
 
 LOCK = "run.lock"
 
@@ -19,7 +19,7 @@ def take(folder: Path) -> int:
 
     Raises:
         RunError: another process has it; its id is in the message.
-        MachineError: the folder cannot be written.
+        MachineError: the folder cannot be written, or lies where nothing can be locked.
     """
     with disk_faults(folder):
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -27,7 +27,7 @@ def take(folder: Path) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
-        except OSError as error:
+        except BlockingIOError as error:
             if patience is None:
                 owner = os.read(descriptor, 20).decode(errors="replace").strip()
                 os.close(descriptor)
@@ -37,6 +37,13 @@ def take(folder: Path) -> int:
                     code="run-in-use",
                 ) from error
             time.sleep(patience)
+        except OSError as error:
+            os.close(descriptor)
+            raise MachineError(
+                f"Where {str(folder)!r} lies, files cannot be locked: {error.strerror}.",
+                "Set PALMETTE_RUNS to a folder on a disk of this machine.",
+                code="no-locks",
+            ) from error
     with suppress(OSError):  # a full disk: it is held all the same, and whoever asks is told no name
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
@@ -51,8 +58,10 @@ def is_running(folder: Path) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:  # where nothing can be locked, nothing can be worked on either
+        return False
     finally:
         os.close(descriptor)
     return False

@@ -22,6 +22,7 @@ class Recorder:
         self._guard = threading.RLock()
         self.budget = budget
         """What the run may spend; the environment says it when it is open."""
+        self._is_interrupted = False
 
     @property
     def state(self) -> RunState:
@@ -40,10 +41,21 @@ class Recorder:
 
     def check_budget(self, before: Literal["step", "attempt"]) -> None:
         """Raises `RunStopped` when a limit is used up."""
+        self.check_interrupted()
         with self._guard:
             limit = self.budget.reached(self.state, before)
             if limit:
                 raise self.over_budget(limit, f"The budget of {limit} is used up.")
+
+    def interrupt(self, actor: str) -> None:
+        """From now on nothing is begun in other threads: no attempt, and no paid call."""
+        self._is_interrupted = True
+        self.progress(actor, "interrupted; what is under way is waited for, or again to lose it")
+
+    def check_interrupted(self) -> None:
+        """Raises `RunStopped` when the run has been interrupted."""
+        if self._is_interrupted:
+            raise RunStopped("The run was interrupted.", code="interrupted")
 
     def over_budget(self, limit: str, message: str) -> RunStopped:
         """Journals that a limit is reached, once, and gives the error to raise."""
