@@ -10,7 +10,9 @@ import importlib
 import importlib.util
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from pathlib import Path
@@ -30,7 +32,7 @@ from palmette.errors import (
 )
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C."""
+"""Exit status after Ctrl-C, and after signals that ask to end."""
 EXIT_STATUS = """Exit status: 0 done, 1 a check failed, 2 a mistake in what was given, 3 the machine, 4 the language
 model, 5 the remote repository or the forge, 6 the run stopped short of its goal, 70 a bug, 130 interrupted."""
 
@@ -97,6 +99,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")
     guard()
+    _end_in_order()
     arguments = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in arguments
     try:
@@ -111,14 +114,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nInterrupted. A run that was under way goes on with: palmette resume latest", err=True)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
         found = machine_fault(error) or _bug(error)
         _report(found, as_json)
         sys.exit(found.exit_code)
     sys.exit(0)
+
+
+def _end_in_order() -> None:
+    """Has a closed terminal, and whoever asks this process to end, interrupt it as Ctrl-C does."""
+    for one in (signal.SIGTERM, signal.SIGHUP):
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(one) is signal.SIG_DFL:
+            signal.signal(one, signal.default_int_handler)
 
 
 def _is_there(command: _Command) -> bool:

@@ -6,10 +6,15 @@ they are written out. This holds for all that a command prints, so that no messa
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO
 
+LAST_STANDARD = 2
+"""Descriptor of the last of the three standard streams."""
 _OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\x1b\[2K|\r\n"
 """Bold, dim and colours, as click writes them; a line of progress that is taken back; ends of lines."""
 _STEERING = re.compile(rf"({_OURS})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -25,22 +30,36 @@ def harmless(text: str) -> str:
 
 
 def guard() -> None:
-    """Lets only harmless text through to the screen; what goes into files and pipes stays as it is."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream.isatty():
-            setattr(sys, name, Harmless(stream))
+    """Lets only harmless text through to the screen; what goes into files and pipes stays as it is.
+
+    Who does not read on ends nothing: a run goes on when the program that its progress goes to has ended. Results that
+    do not fit into a file are an error.
+    """
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= LAST_STANDARD:  # else files would be opened in these places
+        pass
+    os.close(spare)
+    for name, lost in (("stdout", BrokenPipeError), ("stderr", OSError)):
+        stream = getattr(sys, name) or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open
+        if not isinstance(stream, Guarded):
+            setattr(sys, name, Guarded(stream, lost))
 
 
-class Harmless:
-    """A stream of text that lets only harmless text through."""
+class Guarded:
+    """A stream of text that lets only harmless text through to a terminal."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: TextIO, lost: type[OSError]) -> None:
+        """`lost`: what is raised where nobody reads any more."""
+        self._stream, self._lost = stream, lost
+        self._is_screen = stream.isatty()
 
     def write(self, text: str) -> int:
-        self._stream.write(harmless(text))
+        with suppress(self._lost):
+            self._stream.write(harmless(text) if self._is_screen else text)
         return len(text)
+
+    def flush(self) -> None:
+        with suppress(self._lost):
+            self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
