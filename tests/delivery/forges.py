@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 Failure = int | str
-"""A status, `drop` (no answer), `drop-after` (the work is done, the answer is lost), or `hang`."""
+"""A status, `drop` (no answer), `drop-after` (the work is done, the answer is lost), `hang`, `trickle`, `pages` without
+an end, `rate` (a limit of requests), or the address of another forge, to which it is redirected."""
 
 SAYS = {
     401: "Bad credentials",
@@ -32,6 +33,8 @@ class ForgeServer:
     pulls: list[dict[str, Any]] = field(default_factory=list)
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     """Method, path, headers."""
+    bodies: list[tuple[str, bytes]] = field(default_factory=list)
+    """As `failures`: what is sent instead of the answer, with its status."""
     hidden: int = 0
     """So many lists do not yet show what there is."""
     url: str = ""
@@ -78,19 +81,44 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(failure, int):
             self.reply(failure, {"message": SAYS.get(failure, "Validation Failed"), "status": str(failure)})
             return
+        if (isinstance(failure, str) and failure in ("trickle", "pages", "rate")) or "://" in str(failure):
+            self.strangely(str(failure))
+            return
         status, answer = (self.gitlab if self.path.startswith("/api/v4/") else self.github)(body)
         if failure == "drop-after":
             self.close_connection = True
             return
+        if self.forge.bodies and self.forge.bodies[0][0] == self.command:
+            answer = self.forge.bodies.pop(0)[1]
         self.reply(status, answer)
+
+    def strangely(self, how: str) -> None:
+        """Answers in a way that is no failure by its status."""
+        if how == "trickle":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            for _ in range(30):
+                self.wfile.write(b" ")
+                time.sleep(0.1)
+        elif how == "pages":
+            page = f"{self.forge.url}{urlsplit(self.path).path}?page={len(self.forge.requests)}"
+            other = {"number": 1, "head": {"ref": "other"}, "iid": 1}
+            self.reply(200, [other] if self.path.startswith("/repos") else [], Link=f'<{page}>; rel="next"')
+        elif how == "rate":
+            self.reply(403, {"message": "API rate limit exceeded for you."}, **{"X-RateLimit-Remaining": "0"})
+        else:
+            self.reply(302, {}, Location=f"{how}{self.path}")
 
     do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815 - the server's names
 
-    def reply(self, status: int, answer: object) -> None:
-        data = json.dumps(answer).encode()
+    def reply(self, status: int, answer: object, **headers: str) -> None:
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 

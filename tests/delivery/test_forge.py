@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from forges import Failure, ForgeServer
@@ -144,3 +145,42 @@ def test_a_body_that_github_does_not_take_is_cut(server: ForgeServer) -> None:
 )
 def test_the_page_for_finishing_by_hand(forge_class: type[GitHub] | type[GitLab], url: str) -> None:
     assert forge_class("shop/offers", TOKEN, web="https://code.example").compare_url(DRAFT) == url
+
+
+@pytest.mark.parametrize("body", [b"<html>Sign in</html>", b"", b"{}", b"[]", b'{"number": ', b'["a"]', b"null"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_answer_that_is_none_is_no_crash_and_opens_nothing_twice(
+    method: str, body: bytes, forge: Forge, server: ForgeServer
+) -> None:
+    """Of the list it is said; of one that was opened, the next look finds it."""
+    server.bodies = [(method, body)] * 9
+    try:
+        open_it(forge)
+    except DeliveryError as error:
+        assert error.code in ("forge-unreadable", "forge-refused") and TOKEN not in str(error)
+        assert method == "GET"
+    assert len(server.pulls) == (method == "POST" or server.count("POST") > 0)
+
+
+@pytest.mark.parametrize("endless", ["trickle", "pages"])
+def test_an_answer_without_an_end_is_none(
+    endless: Failure, forge: Forge, server: ForgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palmette.delivery.forge.SECONDS", 0.5)
+    server.failures = [("GET", endless)] * 10_000
+    with pytest.raises(DeliveryError, match=r"no end after 0.5 s.*\[forge-unreachable\]"):
+        open_it(forge)
+    assert not server.pulls
+
+
+def test_a_token_follows_no_redirection_to_another_host(forge: Forge, server: ForgeServer) -> None:
+    with ForgeServer() as other:
+        server.failures = [("GET", other.url.replace("127.0.0.1", "localhost"))] * 9
+        with suppress(DeliveryError):
+            open_it(forge)
+        assert not any(TOKEN in value for _, _, headers in other.requests for value in headers.values())
+
+
+def test_a_limit_of_requests_is_no_matter_of_the_token(server: ForgeServer) -> None:
+    server.failures = [("GET", "rate")]
+    assert open_it(GitHub("shop/offers", TOKEN, api=server.url))[1] == [0.5]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from concurrent.futures import Future
+from functools import partial
+from typing import Protocol, TypeVar
 
 from palmette.documents import Model
 from palmette.errors import DeliveryError
 
 ATTEMPTS = 4
+SECONDS = 60.0
+"""That an answer may take as a whole, however it trickles in, over however many pages."""
 CONFLICTS = (409, 422)
 """What forges answer when there is a pull request already."""
+
+
+UNREADABLE = 200
+"""Status of an answer that says that all is well, and is not what a forge answers."""
+
+T = TypeVar("T")
 
 
 class PullRequestDraft(Model):
@@ -40,12 +51,12 @@ class ForgeError(Exception):
     def __init__(self, status: int | None, message: str) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status; None when there was no answer."""
+        """HTTP status; None when there was no answer, `UNREADABLE` for one that is none."""
 
     @property
     def passing(self) -> bool:
         """Whether asking again later can help."""
-        return self.status is None or self.status == 429 or self.status >= 500
+        return self.status is None or self.status in (UNREADABLE, 429) or self.status >= 500
 
 
 class Forge(Protocol):
@@ -76,10 +87,10 @@ def open_pull_request(forge: Forge, draft: PullRequestDraft, pause: Callable[[fl
     refusal = ForgeError(None, "")
     for attempt in range(ATTEMPTS):
         try:
-            found = forge.find(draft)
+            found = _in_time(partial(forge.find, draft))
             if found is None:
-                return forge.create(draft)
-            forge.update(found, draft)
+                return _in_time(partial(forge.create, draft))
+            _in_time(partial(forge.update, found, draft))
             return found
         except ForgeError as answer:
             refusal = answer
@@ -90,10 +101,31 @@ def open_pull_request(forge: Forge, draft: PullRequestDraft, pause: Callable[[fl
     raise _error(forge.name, refusal) from None
 
 
+def _in_time(ask: Callable[[], T]) -> T:
+    """What a forge answers; an answer without an end is none."""
+    answer: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except ForgeError as refusal:
+            answer.set_exception(refusal)
+        except Exception as error:  # noqa: BLE001 - the boundary to a forge: its libraries expect answers as documented
+            answer.set_exception(ForgeError(UNREADABLE, type(error).__name__))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return answer.result(SECONDS)
+    except TimeoutError:
+        raise ForgeError(None, f"no end after {SECONDS:g} s") from None
+
+
 def _error(name: str, refusal: ForgeError) -> DeliveryError:
     match refusal.status:
         case None:
             code, what = "forge-unreachable", "did not answer"
+        case status if status == UNREADABLE:
+            code, what = "forge-unreadable", "gives no answer that can be read"
         case 401:
             code, what = "forge-unauthorised", "does not accept the token"
         case 403:

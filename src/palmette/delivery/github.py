@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from urllib.parse import quote, urlsplit
 
 import requests
-from github import Auth, Github, GithubException
+from github import Auth, Github, GithubException, RateLimitExceededException
 
 from palmette.delivery.forge import ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
@@ -86,7 +86,8 @@ class GitHub:
                 for item in data.get("errors") or ()
             ]
             said = "; ".join([str(data.get("message", error.data)), *details])
-            raise ForgeError(error.status, redact(said, self.token)) from None
+            status = 429 if isinstance(error, RateLimitExceededException) else error.status
+            raise ForgeError(status, redact(said, self.token)) from None
         except requests.RequestException as error:
             raise ForgeError(None, redact(f"{type(error).__name__}: {error}", self.token)) from None
 

@@ -10,8 +10,17 @@ from urllib.parse import urlencode, urlsplit
 import gitlab
 import requests
 
-from palmette.delivery.forge import ForgeError, Opened, PullRequestDraft
+from palmette.delivery.forge import UNREADABLE, ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
+
+
+class _Session(requests.Session):
+    """Takes the token to no other host, where a forge sends it there."""
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        super().rebuild_auth(prepared_request, response)
+        if self.should_strip_auth(str(response.request.url), str(prepared_request.url)):
+            prepared_request.headers.pop("PRIVATE-TOKEN", None)
 
 
 class GitLab:
@@ -35,7 +44,12 @@ class GitLab:
         self.host = urlsplit(api or web).hostname or ""
         server = (api or web).rstrip("/").removesuffix("/api/v4")
         self._gitlab = gitlab.Gitlab(
-            server, private_token=token, timeout=seconds, retry_transient_errors=False, keep_base_url=True
+            server,
+            private_token=token,
+            timeout=seconds,
+            retry_transient_errors=False,
+            keep_base_url=True,
+            session=_Session(),
         )
 
     def find(self, draft: PullRequestDraft) -> Opened | None:
@@ -81,6 +95,8 @@ class GitLab:
         """Turns the library's errors into refusals without secrets."""
         try:
             yield
+        except (gitlab.GitlabParsingError, gitlab.RedirectError) as error:
+            raise ForgeError(UNREADABLE, redact(str(error.error_message), self.token)) from None
         except gitlab.GitlabError as error:
             raise ForgeError(error.response_code, redact(str(error.error_message), self.token)) from None
         except requests.RequestException as error:
