@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from palmette.automl.data.dialects import Form
+from palmette.automl.data.opening import MOST_COLUMNS
 from palmette.automl.data.texts import Texts
 
 BLOCK = 2**24
@@ -32,7 +33,7 @@ def split(text: str, form: Form) -> list[Texts] | None:
         return None
     try:
         first = next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **form.settings), [])
-        columns = _columns(text, form, len(first), quoted)
+        columns = _columns(text, form, len(first), quoted) if len(first) <= MOST_COLUMNS else []
     except (csv.Error, pa.ArrowInvalid):
         return None  # a field is too long, or a line has another number of them
     padded = [place for place, texts in enumerate(columns) if pc.any(pc.starts_with(texts, " ")).as_py()]

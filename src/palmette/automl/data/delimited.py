@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from palmette.automl.data import clean
 from palmette.automl.data.artefacts import Dialect, Repair
-from palmette.automl.data.dialects import COMMENT, Form, sniff
+from palmette.automl.data.dialects import COMMENT, Form, lines_of, sniff
 from palmette.automl.data.headers import is_header, sampled
 from palmette.automl.data.opening import Opened
 from palmette.automl.data.texts import Texts, array, every
@@ -63,13 +63,13 @@ def table_of(opened: Opened, rows: list[Row], tell: Teller, form: Form = WHOLE) 
     rows, before = _without_notes(rows, form, tell)
     if not rows:
         raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
+    opened.require_size(len(rows), _width(rows))
     first, body = rows[0], rows[1:]
     again = [row for row in body if row == first]
     others = [row for row in body if row != first] if again else body
     header = is_header(first, others)
     rows, names = (others, first) if header else (rows, [f"column_{number + 1}" for number in range(_width(rows))])
     _tell_header(header, names, len(again), tell)
-    opened.require_size(len(rows), len(names))
     names, even = _even(opened, names, rows, tell)
     columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
     return _table(names, columns, header, before, tell)
@@ -140,7 +140,7 @@ def _by_lines(text: str, form: Form) -> tuple[list[Row], int]:
     """Each line as a record, and how many have a quote that nothing closes."""
     found: list[Row] = []
     broken = 0
-    for line in text.splitlines():
+    for line in lines_of(text):
         odd = bool(form.quote) and (line.count(form.quote) - line.count(f"{form.escape}{form.quote}") * 2) % 2 == 1
         settings = form.settings | ({"quoting": csv.QUOTE_NONE, "quotechar": None} if odd else {})
         row = next(csv.reader([line], **settings), [])

@@ -40,13 +40,18 @@ class Form(NamedTuple):
         return found | ({"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE, "quotechar": None})
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines as files divide them; Unicode has more characters that end one, and cells may hold those."""
+    return re.split(r"\r\n|\r|\n", text)
+
+
 def sniff(text: str) -> Form:
     """The dialect of a text; no delimiter where it has a single column.
 
     >>> sniff("a;b\\n1,5;2\\n2,5;3\\n").delimiter
     ';'
     """
-    lines = [line for line in text[:400_000].splitlines() if line.strip()][:SAMPLE]
+    lines = [line for line in lines_of(text[:400_000]) if line.strip()][:SAMPLE]
     records = [line for line in lines if not line.startswith(COMMENT)]
     lines = records if 2 * len(records) > len(lines) else lines
     best, most = Form("", '"', ""), WORTH

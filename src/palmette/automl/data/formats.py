@@ -16,20 +16,26 @@ from typing import Any
 import pandas as pd
 
 from palmette.automl.data.artefacts import Dialect, Repair
+from palmette.automl.data.columnar import arrow_frame, damaged, frame_of, parquet_frame
 from palmette.automl.data.decoding import decode
 from palmette.automl.data.delimited import Delimited, Teller, read_delimited, table_of
+from palmette.automl.data.dialects import lines_of
 from palmette.automl.data.opening import DAMAGE, Opened, most_unpacked
 from palmette.automl.data.texts import as_column
-from palmette.errors import InputError, MachineError
+from palmette.errors import MachineError
 
 Frame = pd.DataFrame
 MOST_CELL = 2**24
 """Bytes of one cell of a database, where cells may be computed."""
+MOST_ROWS = 2**20
+"""Of a sheet."""
+VIRTUAL = 2
+"""What SQLite says of a column that it does not store."""
 DUCKDB_NEEDS = 2**30
 """Bytes that DuckDB may always take to read a file."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Raw:
     """A table as found in a file; its columns are numbered, because names may be missing or repeat."""
 
@@ -83,50 +89,12 @@ def _of_text(opened: Opened, table: Delimited, form: str, member: str = "") -> R
     return Raw(opened, member, form, tuple(table.names), frame, tuple(table.repairs), table.dialect)
 
 
-def _damaged(opened: Opened, error: Exception) -> InputError:
-    reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
-    message = f"The {opened.format} file is damaged: {reason}."
-    return opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
-
-
 def _parquet(opened: Opened) -> Iterator[Raw]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(io.BytesIO(opened.data))
-        opened.require_size(file.metadata.num_rows, file.metadata.num_columns)
-        table = file.read()
-        yield _raw(opened, _from_arrow(table), "parquet")
-    except (pa.ArrowException, *DAMAGE) as error:
-        raise _damaged(opened, error) from error
+    yield _raw(opened, parquet_frame(opened), "parquet")
 
 
 def _arrow(opened: Opened) -> Iterator[Raw]:
-    import pyarrow as pa
-    from pyarrow import feather
-
-    try:
-        yield _raw(opened, _from_arrow(feather.read_table(io.BytesIO(opened.data))), "arrow")
-    except (pa.ArrowException, *DAMAGE) as error:
-        raise _damaged(opened, error) from error
-
-
-def _from_arrow(table: Any) -> Frame:
-    """Column by column, because names may repeat; ArrowInvalid where a file says of its cells what cannot be."""
-    table.validate(full=True)
-    parts = dict(enumerate(map(_column, table.columns)))
-    return Frame(parts).set_axis(list(table.column_names), axis=1)
-
-
-def _column(cells: Any) -> pd.Series[Any]:
-    import pyarrow as pa
-
-    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
-    if pa.types.is_string(of) or pa.types.is_large_string(of):
-        return as_column(cells.cast(pa.large_string()))
-    column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
-    return column
+    yield _raw(opened, arrow_frame(opened), "arrow")
 
 
 def _excel(opened: Opened) -> Iterator[Raw]:
@@ -137,20 +105,26 @@ def _excel(opened: Opened) -> Iterator[Raw]:
             warnings.simplefilter("ignore")  # of styles and validations, which are not read
             book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
             sheets = {
-                sheet.title: [[_cell(value) for value in row] for row in _rows(sheet)] for sheet in book.worksheets
+                sheet.title: [[_cell(value) for value in row] for row in _rows(opened, sheet)]
+                for sheet in book.worksheets
             }
     except DAMAGE as error:
-        raise _damaged(opened, error) from error
+        raise damaged(opened, error) from error
     for title, rows in sheets.items():
         if any(any(cell.strip() for cell in row) for row in rows):
             tell = Teller(f"{opened.name} ({title})")
             yield _of_text(opened, table_of(opened, _box(opened, rows), tell), "excel", title)
 
 
-def _rows(sheet: Any) -> Iterator[tuple[object, ...]]:
-    """The rows that a sheet has, whatever it says of its size."""
+def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[object, ...]]:
+    """The rows of a sheet that are not empty, whatever it says of its size and their numbers."""
     sheet.reset_dimensions()
-    yield from sheet.iter_rows(values_only=True)
+    for number, row in enumerate(sheet.iter_rows(values_only=True)):
+        if number == MOST_ROWS:
+            message = f"The sheet {sheet.title!r} has a row of a number beyond {MOST_ROWS}, the most of any workbook."
+            raise opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
+        if any(value is not None for value in row):
+            yield row
 
 
 def _box(opened: Opened, rows: list[list[str]]) -> list[list[str]]:
@@ -182,13 +156,22 @@ def _sqlite(opened: Opened) -> Iterator[Raw]:
         for (name,) in found:
             if not name.startswith("sqlite_"):
                 quoted = name.replace('"', '""')
+                _require_stored(opened, connection, quoted)
                 cursor = connection.execute(f'SELECT * FROM "{quoted}"')
                 names = [one[0] for one in cursor.description]
                 yield _raw(opened, Frame(_cells(opened, name, cursor), columns=names), "sqlite", name)
     except (sqlite3.Error, *DAMAGE) as error:
-        raise _damaged(opened, error) from error
+        raise damaged(opened, error) from error
     finally:
         connection.close()
+
+
+def _require_stored(opened: Opened, connection: sqlite3.Connection, table: str) -> None:
+    """Raises InputError for a column that is computed when it is read: a short file can ask for work without end."""
+    columns = connection.execute(f'PRAGMA table_xinfo("{table}")').fetchall()
+    if computed := [str(column[1]) for column in columns if column[6] == VIRTUAL]:
+        message = f"The column {computed[0]!r} is computed when it is read."
+        raise opened.refusal("not-a-table", message, "Save the table as CSV.", field=computed[0])
 
 
 def _cells(opened: Opened, table: str, rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
@@ -219,13 +202,13 @@ def _duckdb(opened: Opened) -> Iterator[Raw]:
             for schema, name, count, columns in rows:
                 opened.require_size(count, columns)
                 table = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
-                frame = _from_arrow(connection.sql(f"SELECT * FROM {table}").to_arrow_table())
+                frame = frame_of(opened, connection.sql(f"SELECT * FROM {table}").to_arrow_table())
                 yield _raw(opened, frame, "duckdb", name if schema == "main" else f"{schema}.{name}")
     except duckdb.OutOfMemoryException as error:
         message = f"Reading it takes more than {most} bytes, from {opened.size}."
         raise opened.refusal("too-large", message, "Save what matters of it as CSV.") from error
     except (duckdb.Error, *DAMAGE) as error:
-        raise _damaged(opened, error) from error
+        raise damaged(opened, error) from error
 
 
 def _text(opened: Opened) -> Iterator[Raw]:
@@ -246,14 +229,14 @@ def _json(opened: Opened, text: str) -> tuple[Frame | None, list[Repair]]:
     try:
         value: Any = json.loads(text)
     except RecursionError as error:
-        raise _damaged(replace(opened, format="JSON"), error) from error
+        raise damaged(replace(opened, format="JSON"), error) from error
     except ValueError as error:
         value = _json_lines(text)
         if value is None:
             if re.match(r'\s*(\{\s*"|\[\s*[\[{"\d])', text):
-                raise _damaged(replace(opened, format="JSON"), error) from error
+                raise damaged(replace(opened, format="JSON"), error) from error
             return None, []
-        lost = sum(1 for line in text.splitlines() if line.strip()) - len(value)
+        lost = sum(1 for line in lines_of(text) if line.strip()) - len(value)
         if lost:
             said = f"{lost} lines of {opened.name} are no JSON objects; they were left out."
             repairs.append(Repair(code="broken-lines", subject=opened.name, count=lost, text=said))
@@ -266,7 +249,7 @@ def _json(opened: Opened, text: str) -> tuple[Frame | None, list[Repair]]:
 
 def _json_lines(text: str) -> list[Any] | None:
     found, bad = [], 0
-    for line in text.splitlines():
+    for line in lines_of(text):
         if line.strip():
             try:
                 value = json.loads(line)
@@ -301,7 +284,8 @@ def _json_table(opened: Opened, value: Any) -> Frame | None:
     if not isinstance(value, list) or not value:
         return None
     if all(isinstance(one, list) for one in value) and len(value) > 1 and all(isinstance(n, str) for n in value[0]):
-        return Frame(value[1:], columns=value[0], dtype=object)
+        opened.require_size(len(value), max(map(len, value)))
+        return Frame(value[1:], columns=value[0], dtype=object) if len({*map(len, value)}) == 1 else None
     if not _records(value):
         return None
     flat = [_flat(one) for one in value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -31,6 +32,7 @@ from palmette.errors import InputError, UserError, nearest
 EXAMPLES = 5
 EXAMPLE_LENGTH = 80
 SIGN_SAMPLE = 300
+ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 Place = Path | str
 
 
@@ -69,6 +71,10 @@ def load(places: Sequence[Place], table: str = "") -> Loaded:
     if not all(str(place).strip() for place in places) or not places:  # an empty path would be the current folder
         raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
     named = tuple(str(place) for place in places)
+    if away := next((place for place in named if ADDRESS.match(place)), ""):
+        raise refusal(
+            away, "not-a-file", "This is an address, and data are not fetched.", "Download it, and name the file."
+        )
     return _once(named, table, tuple(_stamps(named)))
 
 
@@ -118,6 +124,7 @@ def _load(places: tuple[str, ...], table: str) -> Loaded:
             targets = found.targets
         else:
             raws += _tables(Path(place), notes)
+    raws = _once_each(raws, notes)
     roles = assign(_chosen(raws, table), named=single and len(raws) == len(places))
     for raw in roles.aside:
         said = f"{raw.name} was left aside: its columns are not those of the training table."
@@ -145,6 +152,17 @@ def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
     if not found:
         raise InputError([problem for error in refused for problem in error.problems])
     return found
+
+
+def _once_each(raws: list[Raw], notes: list[Repair]) -> list[Raw]:
+    """The tables without those of a file that was read already: its rows would be learnt from and measured on."""
+    found: dict[tuple[str, str, str], Raw] = {}
+    for raw in raws:
+        first = found.setdefault((raw.opened.sha256, raw.opened.member, raw.member), raw)
+        if first is not raw:
+            said = f"{raw.name} has the content of {first.name}, and was read once."
+            notes.append(Repair(code="read-once", subject=raw.name, count=len(raw.frame), text=said))
+    return list(found.values())
 
 
 def _chosen(raws: list[Raw], table: str) -> list[Raw]:

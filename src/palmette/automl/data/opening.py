@@ -12,6 +12,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -57,6 +58,8 @@ REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"{\\rtf", "a text document", "Save the table as CSV."),
 )
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
+COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")
+"""Above the first word of an ARFF file."""
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -212,10 +215,25 @@ def wide(data: bytes) -> str:
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return encoding
-    even, odd = data[:4000:2].count(0), data[1:4000:2].count(0)
-    if max(even, odd) <= min(len(data), 4000) * 0.2 or min(even, odd) * 20 > max(even, odd):
+    start = data[:4000]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if not even + odd:
         return ""
-    return "utf-16-le" if odd > even else "utf-16-be"
+    if found := next((one for one in ("utf-32-le", "utf-32-be") if _decoded(start, one)), ""):
+        return found
+    if max(even, odd) > len(start) * 0.2 and min(even, odd) * 20 <= max(even, odd):
+        return "utf-16-le" if odd > even else "utf-16-be"
+    # Of characters beyond Latin few have a byte that is zero; ends of lines have.
+    lines = 0.7 * start.count(b"\n")
+    return next((one for one in ("utf-16-le", "utf-16-be") if _decoded(start, one).count("\n") > lines > 0), "")
+
+
+def _decoded(start: bytes, encoding: str) -> str:
+    """The text that a file begins with, if it is one in this encoding; else nothing."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(start)
+    except UnicodeDecodeError:
+        return ""
 
 
 def _format(name: str, data: bytes) -> str:
@@ -227,14 +245,17 @@ def _format(name: str, data: bytes) -> str:
     for magic, found in FORMATS:
         if data.startswith(magic):
             return found
-    start = data[:400].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    start = COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
     for magic, what, remedy in REFUSED:
         if data.startswith(magic) or start.startswith(magic.lower()):
             raise refusal(name, "not-a-table", f"This is {what}.", remedy)
     if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
         message = "This is a Python object file, and opening one can run code."
         raise refusal(name, "not-a-table", message, "Save the table as Parquet or CSV.")
-    sample = data[:100_000]
-    if not wide(data) and len(sample) - len(sample.translate(None, CONTROL)) > len(sample) // 50:
+    if data[257:262] == b"ustar":
+        raise refusal(name, "not-a-table", "This is a tar archive.", "Unpack it, or use zip.")
+    sample = data[:100_000].rstrip(b"\0")
+    control = len(sample) - len(sample.translate(None, CONTROL))
+    if not wide(data) and (control > len(sample) // 50 or sample.count(0) > len(sample) // 5):
         raise refusal(name, "not-a-table", "The file is binary, of no kind that is read.", "Save the table as CSV.")
     return "text"

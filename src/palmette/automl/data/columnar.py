@@ -1,0 +1,136 @@
+"""Parquet and Arrow into frames, within the bounds on what a file may unpack to."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pandas as pd
+
+from palmette.automl.data.opening import DAMAGE, Opened, most_unpacked
+from palmette.automl.data.texts import as_column
+from palmette.errors import InputError
+
+CELL = 8
+"""Bytes that a cell takes at least, however it is held in the file."""
+TEXTS = "BYTE_ARRAY"
+
+
+def parquet_frame(opened: Opened) -> pd.DataFrame:
+    """The table of a Parquet file.
+
+    Raises:
+        InputError: it is damaged, or unpacks to more than its size allows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
+        opened.require_size(known.num_rows, known.num_columns)
+        groups = [known.row_group(place) for place in range(known.num_row_groups)]
+        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+        _require(opened, sum(_size(chunk) for chunk in chunks))
+        # As a dictionary, a text is held once, however many cells it stands in.
+        folded = sorted({chunk.path_in_schema for chunk in chunks if chunk.physical_type == TEXTS})
+        table = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=folded).read()
+        return frame_of(opened, table)
+    except (pa.ArrowException, *DAMAGE) as error:
+        raise damaged(opened, error) from error
+
+
+def _size(chunk: Any) -> int:
+    """Bytes that a column of a row group takes at least in memory."""
+    return int(max(chunk.total_uncompressed_size, chunk.num_values * CELL))
+
+
+def arrow_frame(opened: Opened) -> pd.DataFrame:
+    """The table of an Arrow file, batch by batch; InputError as of `parquet_frame`."""
+    import pyarrow as pa
+
+    try:
+        with pa.ipc.open_file(pa.py_buffer(opened.data)) as reader:
+            batches, size = [], 0
+            for place in range(reader.num_record_batches):
+                batches.append(reader.get_batch(place))
+                size += sum(_held(column, place) for column in batches[-1].columns)
+                _require(opened, size)
+            table = pa.Table.from_batches(batches, reader.schema)
+        opened.require_size(table.num_rows, table.num_columns)
+        return frame_of(opened, table)
+    except (pa.ArrowException, *DAMAGE) as error:
+        raise damaged(opened, error) from error
+
+
+def _held(cells: Any, batch: int) -> int:
+    """Bytes of a column of a batch; a dictionary belongs to the first batch, and the others share it."""
+    import pyarrow as pa
+
+    return int((cells.indices if batch and pa.types.is_dictionary(cells.type) else cells).nbytes)
+
+
+def frame_of(opened: Opened, table: Any) -> pd.DataFrame:
+    """An Arrow table column by column, because names may repeat; ArrowInvalid where it says what cannot be."""
+    table.validate(full=True)
+    _require(
+        opened,
+        table.num_rows * table.num_columns * CELL
+        + sum(_unfolded(piece) for column in table.columns for piece in column.iterchunks()),
+    )
+    parts = dict(enumerate(map(_column, table.columns)))
+    return pd.DataFrame(parts).set_axis(list(table.column_names), axis=1)
+
+
+def _unfolded(cells: Any) -> int:
+    """Bytes of an array with each value as often as a cell has it; zero for kinds that hold it so anyway."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = cells.type
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return pc.sum(pc.binary_length(cells.dictionary).take(cells.indices)).as_py() or 0
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        # Of the sixteen bytes of each cell the first four say how long its text is.
+        views = np.frombuffer(cells.buffers()[1], np.int32)[4 * cells.offset :][: 4 * len(cells) : 4]
+        return int(views.sum(dtype=np.int64))
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        each = max(cells.values.nbytes + _unfolded(cells.values), 1) / max(len(cells.values), 1)
+        return int((pc.sum(pc.list_value_length(cells)).as_py() or 0) * each)
+    if pa.types.is_struct(kind):
+        return sum(_unfolded(cells.field(place)) for place in range(kind.num_fields))
+    if pa.types.is_nested(kind) and hasattr(cells, "values"):
+        return _unfolded(cells.values)
+    return 0
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(is_one(kind) for is_one in texts)
+
+
+def _column(cells: Any) -> pd.Series[Any]:
+    import pyarrow as pa
+
+    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return as_column(cells.cast(pa.large_string()))
+    column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
+    return column
+
+
+def _require(opened: Opened, size: int) -> None:
+    """Raises InputError for more bytes than the file may unpack to."""
+    most = most_unpacked(len(opened.data))
+    if size > most:
+        message = f"Its cells take more than {most} bytes, from a file of {len(opened.data)}."
+        raise opened.refusal("too-large", message, "Save what matters of it as CSV.")
+
+
+def damaged(opened: Opened, error: Exception) -> InputError:
+    """What a library raises of bytes that are not what they seem, as an error of the file."""
+    reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
+    message = f"The {opened.format} file is damaged: {reason}."
+    return opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
