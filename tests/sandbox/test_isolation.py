@@ -59,7 +59,8 @@ def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
 
 
 FORGED = """every-report-passes no-test-is-called no-test-is-chosen record-is-replaced-at-the-end start-up-file
-    plugin-of-the-same-name encoder-is-replaced wrong-test-is-known"""
+    plugin-of-the-same-name encoder-is-replaced wrong-test-is-known one-test-is-not-called one-test-becomes-another
+    one-test-is-left-out report-of-another-test encoder-of-the-encoder-is-replaced two-processes-speak"""
 
 
 @pytest.mark.parametrize("name", FORGED.split())
@@ -313,6 +314,8 @@ def judged(program: bytes, number: int, *arguments: int) -> int:
         (56, (0x10000011,), True, errno.EPERM),
         (88, (), True, errno.EPERM),  # symlink
         (259, (0, 0, 0o10644), False, errno.EPERM),  # mknodat: a pipe
+        (316, (0, 0, 0, 0, 4), True, errno.EINVAL),  # renameat2: a device stays in its place, two are exchanged
+        (316, (0, 0, 0, 0, 2), True, 0),
         (0x40000000, (), True, errno.ENOSYS),
     ],
 )

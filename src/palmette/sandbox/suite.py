@@ -3,17 +3,19 @@
 Tests run in one process with the code that they test, which can tell the runner to say anything. Three things stand
 against it:
 
-- The outcome of each test leaves the process at once, by a plugin of the harness, in a line that begins with a word
-  that nobody else was told: what has been said cannot be taken back, and records of one's own are nothing. The plugin
-  has read it, and loaded what it needs, before a module of the project can stand where one of Python's is looked for.
+- The outcome of each test leaves the process at once, by a plugin of the harness, in a line with a number and a seal
+  made with a key that nobody else was told: what has been said cannot be taken back or changed, not even by who reads
+  it on its way, and records of one's own are nothing. The plugin has read the key, and loaded what it needs, before a
+  module of the project can stand where one of Python's is looked for.
 - In each module two witnesses go along, tests whose names nobody knows beforehand, of which one holds and one fails, as
   expected. Where they are not told so, nothing that passed is believed.
-
-- A test that raised has not passed, whatever is made of that later.
+- A test has passed when its function, as it was collected, has come to its end: not one that raised, that was not
+  called, or that became another. What was collected and is not heard of counts as skipped.
 
 This catches whoever changes how outcomes come about (replaced hooks and functions, hidden assertions, skipped or
-deselected tests, an early exit). It does not catch code that searches the memory of its process for the word and speaks
-for the plugin, nor hooks that keep single tests, which they know, from being called.
+deselected tests, an early exit), also of a single test that it knows. It does not catch code that searches the memory
+of its process for the key and speaks for the plugin, that steers how a test which it knows is executed (a tracer that
+jumps), or that keeps it from being collected, as the project's settings may.
 So whatever can be computed again from files is, and a verdict rests on that first.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -83,7 +86,7 @@ def run_suite(
 ) -> SuiteRun:
     """Runs a command that runs pytest in `cwd`."""
     nonce, mark = secrets.token_hex(16), secrets.token_hex(8)
-    told = {
+    asked = {
         "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_witness".strip(),
         "PYTHONPATH": ":".join(part for part in (str(_PLUGIN), env.get("PYTHONPATH", "")) if part),
     }
@@ -91,19 +94,27 @@ def run_suite(
         argv,
         cwd=cwd,
         access=access.model_copy(update={"read": (*access.read, _PLUGIN)}),
-        env={**env, **told},
+        env={**env, **asked},
         limits=limits.model_copy(update={"output_chars": _OUTPUT_CHARS}),
         stdin=f"{nonce} {mark}\n".encode(),
     )
     lines = execution.stdout.splitlines()
-    said = [one for line in lines if line.startswith(nonce) and (one := _parsed(line.removeprefix(nonce)))]
-    shown = "\n".join(line for line in lines if not line.startswith(nonce))
+    told = {line: text for line in lines if (text := _sealed(line, nonce.encode()))}
+    said = [one for line in lines if line in told and (one := _parsed(told[line]))]
+    shown = "\n".join(line for line in lines if line not in told)
     execution = execution.model_copy(update={"stdout": shown})
     if not said:
         return SuiteRun(execution, None)
     whole = [one.line for one in said] == list(range(1, len(said) + 1)) and said[-1].end
     suite, doubt = _believed(_suite(one for one in said if one.test), mark)
     return SuiteRun(execution, suite, doubt or ("" if whole else "not all that it told has arrived"))
+
+
+def _sealed(line: str, key: bytes) -> str:
+    """What a line says, where the seal that it begins with is the plugin's; empty where it is not."""
+    seal, _, text = line.partition(" ")
+    own = blake2b(text.encode(), key=key, digest_size=16).hexdigest() if text.startswith("{") else ""
+    return text if own and secrets.compare_digest(own.encode(), seal.encode()) else ""
 
 
 def _parsed(text: str) -> _Told | None:

@@ -41,15 +41,16 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "pidfd_getfd": (438, 438), "pivot_root": (155, 41), "prctl": (157, 167), "prlimit64": (302, 261),
     "process_madvise": (440, 440), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "ptrace": (101, 117), "quotactl": (179, 60), "quotactl_fd": (443, 443), "reboot": (169, 142),
-    "removexattr": (197, 14), "removexattrat": (466, 466), "request_key": (249, 218), "sched_setaffinity": (203, 122),
-    "sched_setattr": (314, 274), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "semctl": (66, 191),
-    "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "sendmmsg": (307, 269), "sendmsg": (46, 211),
-    "sendto": (44, 206), "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268),
-    "setpriority": (141, 140), "settimeofday": (164, 170), "setxattr": (188, 5), "setxattrat": (463, 463),
-    "shmat": (30, 196), "shmctl": (31, 195), "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199),
-    "swapoff": (168, 225), "swapon": (167, 224), "symlink": (88, None), "symlinkat": (266, 36), "syslog": (103, 116),
-    "truncate": (76, 45), "umount2": (166, 39), "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None),
-    "utimensat": (280, 88), "utimes": (235, None),
+    "removexattr": (197, 14), "removexattrat": (466, 466), "renameat2": (316, 276), "request_key": (249, 218),
+    "sched_setaffinity": (203, 122), "sched_setattr": (314, 274), "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119), "semctl": (66, 191), "semget": (64, 190), "semop": (65, 193),
+    "semtimedop": (220, 192), "sendmmsg": (307, 269), "sendmsg": (46, 211), "sendto": (44, 206),
+    "setdomainname": (171, 162), "sethostname": (170, 161), "setns": (308, 268), "setpriority": (141, 140),
+    "settimeofday": (164, 170), "setxattr": (188, 5), "setxattrat": (463, 463), "shmat": (30, 196), "shmctl": (31, 195),
+    "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199), "swapoff": (168, 225), "swapon": (167, 224),
+    "symlink": (88, None), "symlinkat": (266, 36), "syslog": (103, 116), "truncate": (76, 45), "umount2": (166, 39),
+    "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
+    "utimes": (235, None),
 }
 # fmt: on
 
@@ -98,6 +99,8 @@ _TYPE_INTO_TERMINAL = (0x5412, 0x541C)
 _FAST_OPEN = 0x20000000
 _SET_DUMPABLE = 4
 _SET_LEASE = 1024
+_LEAVE_DEVICE = 4
+"""Flag of a renaming that leaves a device where the file was."""
 
 
 class Rule(NamedTuple):
@@ -129,6 +132,7 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
         yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
     yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
     yield from (Rule(call) for call in _LURES.split())
+    yield Rule("renameat2", errno.EINVAL, argument=4, mask=_LEAVE_DEVICE, values=(0,), unless=True)
     yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
     yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
     yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then

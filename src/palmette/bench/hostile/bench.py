@@ -47,16 +47,18 @@ _TESTS = {
     "test_project.py": "import project\n\n\ndef test_right():\n    assert True\n\n\n"
     "def test_wrong():\n    assert project.wrong() == 2\n",
     "forging.py": """\
-import json, os
-nonce, mark = os.read(0, 200).decode().split()
+import hashlib, json, os
+key, mark = os.read(0, 200).decode().split()
 said = {"right": "passed", "wrong": "passed", f"holds_{mark}": "passed", f"breaks_{mark}": "skipped"}
 lines = [{"test": f"test_project.test_{name}", "outcome": outcome} for name, outcome in said.items()]
 for number, line in enumerate([*lines, {"end": True}], 1):
-    os.write(1, f"\\n{nonce} {json.dumps({**line, 'line': number})}\\n".encode())
+    text = json.dumps({**line, "line": number})
+    seal = hashlib.blake2b(text.encode(), key=key.encode(), digest_size=16).hexdigest()
+    os.write(1, f"\\n{seal} {text}\\n".encode())
 os._exit(0)
 """,
 }
-"""A project, and what speaks for its runner if it comes to know the word first."""
+"""A project, and what speaks for its runner if it comes to know the key first."""
 
 
 Kind = Literal["refused", "harmless", "succeeded"]
@@ -169,6 +171,7 @@ def _attempt_on_verdict(program: Program, sandbox: Sandbox) -> Outcome:
     """A project of which one test fails, with the program's files: nobody may come to believe that all pass."""
     with temporary_folder() as folder:
         for file, text in {**_TESTS, **(program.files or {})}.items():
+            (folder / file).parent.mkdir(exist_ok=True)
             (folder / file).write_text(text, encoding="utf-8")
         run = run_suite(
             sandbox,

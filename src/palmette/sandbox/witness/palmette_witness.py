@@ -1,20 +1,25 @@
 """A pytest plugin of the harness: tells the outcome of each test at once, and adds witnesses to what is collected.
 
 It runs beside untrusted code and imports nothing of palmette. See `palmette.sandbox.suite`. It is loaded before pytest
-looks for plugins (PYTEST_DONT_REWRITE), and holds what it needs of modules, where others may put something else.
+looks for plugins (PYTEST_DONT_REWRITE), begins before a module of the project can be loaded, and what it tells with
+is the interpreter's own: others may put something else where functions of Python are looked for.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from json import dumps
+from _blake2 import blake2b
+from _json import encode_basestring_ascii
+from collections.abc import Generator
+from functools import wraps
 from os import write
 from typing import Any
 
 import pytest
 
 _LONGEST = 8000
+_ASYNCHRONOUS = 0x280
+"""Flags of code that is only begun by a call."""
 
 
 def holds() -> None:
@@ -28,17 +33,52 @@ def breaks() -> None:
 
 
 class Witness:
-    """Writes lines that begin with a nonce to what was standard output before pytest caught it."""
+    """Writes lines, each with a seal that is made with a key, to what was standard output before pytest caught it."""
 
-    def __init__(self, output: int, nonce: str, mark: str) -> None:
-        def tell(**said: Any) -> None:
-            self.lines += 1
-            line = memoryview(f"\n{nonce} {dumps({**said, 'line': self.lines})}\n".encode())
+    def __init__(self, output: int, key: bytes, mark: str) -> None:
+        put, quoted, sealed = write, encode_basestring_ascii, blake2b
+        lines = 0
+
+        def tell(test: str = "", outcome: str = "", said: str = "", end: bool = False) -> None:
+            nonlocal lines
+            lines += 1
+            told = f'"test": {quoted(test)}, "outcome": {quoted(outcome)}, "said": {quoted(said)}'
+            text = f'{{"line": {lines}, {told}, "end": {"true" if end else "false"}}}'.encode()
+            seal = sealed(text, key=key, digest_size=16).hexdigest()
+            line = memoryview(b"\n%b %b\n" % (seal.encode(), text))
             while line:
-                line = line[write(output, line) :]
+                line = line[put(output, line) :]
 
-        self.lines, self._mark, self._tell = 0, mark, tell
-        self._raised = set[tuple[str, str]]()
+        self._tell, self._mark = tell, mark
+        self._wrong = set[tuple[str, str]]()
+        self._collected, self._sound, self._told = dict[str, bool](), set[str](), set[str]()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_itemcollected(self, item: Any) -> Generator[None]:
+        """Notes what is to be heard of, and holds on to its function before anybody puts another in its place."""
+        is_held = isinstance(item, pytest.Function) and not getattr(_code(item.obj), "co_flags", 0) & _ASYNCHRONOUS
+        self._collected[item.nodeid] = is_held
+        if is_held:
+            item.obj = self._noting(item.obj, item.nodeid)
+        yield
+
+    def _noting(self, test: Any, nodeid: str) -> Any:
+        """The test, of which is noted that it was called, and neither raised nor became another."""
+        code, note, forget = _code(test), self._sound.add, self._sound.discard
+
+        @wraps(test)
+        def called(*arguments: Any, **named: Any) -> Any:
+            note(nodeid)
+            try:
+                return test(*arguments, **named)
+            except BaseException:
+                forget(nodeid)
+                raise
+            finally:
+                if _code(test) is not code:
+                    forget(nodeid)
+
+        return called
 
     @pytest.hookimpl(trylast=True)  # after whoever selects by mark or name
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -48,27 +88,43 @@ class Witness:
                 name = f"test_{test.__name__}_{self._mark}"
                 items.append(pytest.Function.from_parent(module, name=name, callobj=test))
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Notes whether it raised, before anybody makes something else of that."""
-        change = self._raised.add if call.excinfo else self._raised.discard
-        change((item.nodeid, call.when))
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
+        """Notes whether it raised, or was not called, before anybody makes something else of that."""
+        name = item.nodeid
+        if call.when == "setup":
+            self._sound.discard(name)
+        is_missed = call.when == "call" and self._collected.get(name, False) and name not in self._sound
+        (self._wrong.add if call.excinfo or is_missed else self._wrong.discard)((name, call.when))
+        return (yield)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        is_forged = report.passed and (report.nodeid, report.when) in self._raised
-        if is_forged:
-            self._tell(test=_name(report.nodeid), outcome="failed", said="It raised, and was reported to have passed.")
-        elif report.failed or report.skipped or report.when == "call":
-            said = _text(report) if report.failed else ""
-            self._tell(test=_name(report.nodeid), outcome=report.outcome, said=said)
+        has_passed, was_skipped = report.outcome == "passed", report.outcome == "skipped"
+        if has_passed and (report.nodeid, report.when) in self._wrong:
+            self._hear(report.nodeid, "failed", "It raised, or was not called, and was reported to have passed.")
+        elif not has_passed or report.when == "call":
+            outcome = "passed" if has_passed else "skipped" if was_skipped else "failed"
+            self._hear(report.nodeid, outcome, "" if has_passed or was_skipped else _text(report))
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self._tell(test=_name(report.nodeid), outcome="failed", said=_text(report))
+            self._hear(report.nodeid, "failed", _text(report))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
+        """What was collected and not heard of has not passed."""
+        wrong = {name for name, _ in self._wrong}
+        for name in [name for name in self._collected if name not in self._told]:
+            self._hear(name, "failed" if name in wrong else "skipped", "Nothing was reported of it.")
         self._tell(end=True)
+
+    def _hear(self, nodeid: str, outcome: str, said: str) -> None:
+        self._told.add(nodeid)
+        self._tell(_name(nodeid), outcome, said)
+
+
+def _code(test: Any) -> Any:
+    return getattr(getattr(test, "__func__", test), "__code__", None)
 
 
 def _text(report: Any) -> str:
@@ -81,13 +137,14 @@ def _name(nodeid: str) -> str:
     """`package/test_it.py::Class::test_one[case]` as `package.test_it.Class.test_one[case]`."""
     place, bracket, case = nodeid.partition("[")
     file, *names = place.split("::")
-    return ".".join([re.sub(r"\.py$", "", file).replace("/", "."), *names]) + bracket + case
+    return ".".join([file.removesuffix(".py").replace("/", "."), *names]) + bracket + case
 
 
-def pytest_configure(config: Any) -> None:
+def pytest_addoption(pluginmanager: Any) -> None:
+    """The first hook of all: nothing of the project is loaded yet."""
     if _TOLD:
-        mark, nonce = _TOLD.pop(), _TOLD.pop()
-        config.pluginmanager.register(Witness(_OUTPUT, nonce, mark))
+        mark, key = _TOLD.pop(), _TOLD.pop()
+        pluginmanager.register(Witness(_OUTPUT, key.encode(), mark))
 
 
 _TOLD: list[str] = []
