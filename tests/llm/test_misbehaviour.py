@@ -128,7 +128,7 @@ def test_retry_after_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_whoever_asks_for_too_much_patience_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with s.serving(s.fails(429, Retry_After="3600")) as server, pytest.raises(ModelError):
+    with s.serving(s.fails(429, Retry_After="3600")) as server, pytest.raises(ModelError, match="It was busy, once"):
         run(tmp_path, server.url, monkeypatch)
     assert len(server.asked) == 1
 
@@ -149,6 +149,8 @@ REJECTED = {
     "404": (s.fails(404), "model-unknown"),
     "400": (s.fails(400), "model-rejected"),
     "402": (s.fails(402), "model-quota"),
+    "413": (s.fails(413), "model-rejected"),
+    "451": (s.fails(451), "model-rejected"),
 }
 
 

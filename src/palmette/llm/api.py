@@ -88,7 +88,7 @@ class ApiProvider:
         except _UnreadableError as error:
             raise self._error("model-unreadable", str(error), "Check the base URL and the model's name.") from error
         except ModelAPIError as error:
-            raise self._error(*_explain(error)) from error
+            raise self._error(*_explain(error, tries.statistics["attempt_number"])) from error
 
     def _exchange(self, prompt: Prompt, settings: Settings) -> Reply:
         from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
@@ -225,9 +225,14 @@ def _may_pass(error: BaseException) -> bool:
         return True
     if not isinstance(error, api.ModelAPIError) or (error.retry_after or 0) > LONGEST_WAIT:
         return False
-    if isinstance(error, api.ModelHTTPError) and error.status_code < 500 and error.status_code not in _PASSING:
+    if isinstance(error, api.ModelHTTPError) and _is_refused(error.status_code):
         return False
     return not isinstance(error, api.ModelRequestRejectedError | api.ModelQuotaExceededError)
+
+
+def _is_refused(status: int) -> bool:
+    """Whether the same request is going to be refused again."""
+    return status < 500 and status not in _PASSING
 
 
 def _wait(state: RetryCallState) -> float:
@@ -241,26 +246,28 @@ def _wait(state: RetryCallState) -> float:
     return float(wait_random_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)(state))
 
 
-def _explain(error: Exception) -> tuple[str, str, str]:
-    """Code, message and remedy of what an API answered instead of an answer."""
+def _explain(error: Exception, tried: int) -> tuple[str, str, str]:
+    """Code, message and remedy of what an API answered instead of an answer, so often."""
     from pydantic_ai import exceptions as api
 
-    told = _brief(error)
+    told, often = _brief(error), f"{tried} times" if tried > 1 else "once"
     rules: tuple[tuple[type[Exception], str, str, str], ...] = (
         (api.ModelAuthenticationError, "model-key", "The key was refused", "Check the key in the environment."),
         (api.ModelNotFoundError, "model-unknown", "There is no such model", "Check its name and the base URL."),
         (api.ModelContextWindowExceededError, "prompt-too-long", "The prompt is too long", "Lower `prompt_tokens`."),
         (api.ModelQuotaExceededError, "model-quota", "The account is used up", "Look at its billing, then resume."),
-        (api.ModelRateLimitError, "model-busy", f"It was busy {TRIES} times", "Resume later."),
-        (api.ModelRequestTimeout, "model-timeout", f"It took too long, {TRIES} times", "Raise `timeout`, or resume."),
-        (api.ModelTimeoutError, "model-timeout", f"It took too long, {TRIES} times", "Raise `timeout`, or resume."),
+        (api.ModelRateLimitError, "model-busy", f"It was busy, {often}", "Resume later."),
+        (api.ModelRequestTimeout, "model-timeout", f"It took too long, {often}", "Raise `timeout`, or resume."),
+        (api.ModelTimeoutError, "model-timeout", f"It took too long, {often}", "Raise `timeout`, or resume."),
         (api.ModelConnectionError, "model-unreachable", "It cannot be reached", "Check the base URL, then resume."),
         (api.ModelRequestRejectedError, "model-rejected", "It refused the request", "Check the model's settings."),
     )
     for kind, code, message, remedy in rules:
         if isinstance(error, kind):
             return code, f"{message}: {told}.", remedy
-    return "model-failed", f"It failed {TRIES} times: {told}.", "Resume later."
+    if isinstance(error, api.ModelHTTPError) and _is_refused(error.status_code):
+        return "model-rejected", f"It refused the request: {told}.", "Check the model's settings."
+    return "model-failed", f"It failed, {often}: {told}.", "Resume later."
 
 
 def _brief(error: Exception) -> str:
