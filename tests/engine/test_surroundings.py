@@ -376,6 +376,18 @@ def test_what_the_machine_has_no_more_of_is_no_mistake_of_an_actor(
     goes_on(tmp_path, undisturbed)
 
 
+def test_a_disk_that_cannot_sync_folders_keeps_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if Path(f"/proc/self/fd/{descriptor}").resolve().is_dir():
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert run_topology(diamond(), tmp_path / "run").status == "finished"
+
+
 def test_what_an_object_is_called_is_on_the_disk_before_an_event_speaks_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -32,10 +33,13 @@ def unwritable(folder: Path, reason: str | None) -> MachineError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Has the names in a folder outlast a loss of power, as `fsync` has the contents of files."""
+    """Has the names in a folder outlast a loss of power, where that can be had, as `fsync` has contents of files."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # as some network disks say of every folder
+            raise
     finally:
         os.close(descriptor)
 

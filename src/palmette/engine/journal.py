@@ -71,8 +71,9 @@ class Journal:
         self.folder = folder
         self._path = folder / NAME
         with disk_faults(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            sync_folder(folder.parent)
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)
+                sync_folder(folder.parent)
         self._guard = threading.Lock()
         self._epoch = time.time() - time.monotonic()  # so that a clock that jumps moves no event of this process
         with ExitStack() as held:
