@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
 import struct
 import time
@@ -147,6 +148,22 @@ def test_programs_of_a_sandbox_share_a_loopback_and_can_be_called(isolated: Sand
             assert one.recv(100) == b"HELLO"
     finally:
         server.stop()
+
+
+def test_a_network_whose_keeper_was_ended_is_the_machines_fault(isolated: Sandbox, tmp_path: Path) -> None:
+    """And of no actor that wanted a socket in it; programs go on."""
+    sandbox = Sandbox(isolated.isolation)
+    if sandbox.network is None or not sandbox.network.namespaces:
+        pytest.skip("no network of its own on this machine")
+    (gate,) = [
+        int(pid)
+        for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split()
+        if b"gate.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ][-1:]
+    os.kill(gate, signal.SIGKILL)
+    with pytest.raises(MachineError, match=r"\[no-network\]"):
+        sandbox.free_port()
+    assert sandbox.run(python_command("-c", ""), cwd=tmp_path).ok
 
 
 def free_port() -> int:

@@ -14,6 +14,8 @@ from os import close
 from pathlib import Path
 from typing import NamedTuple
 
+from palmette.errors import MachineError
+
 GATE = Path(__file__).parent / "supervisor" / "gate.py"
 _SECONDS = 10.0
 
@@ -48,10 +50,17 @@ class Network:
             raise NoNetworkError(said or "it cannot be made")
 
     def socket(self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM) -> socket.socket:
-        """A socket in this network, for use outside of it."""
-        with self._lock:
+        """A socket in this network, for use outside of it; MachineError where its gate has been ended."""
+        fds: list[int] = []
+        with self._lock, suppress(OSError):
             self._channel.send(struct.pack("=ii", family, kind))
             fds = _received(self._channel, 1)[1]
+        if not fds:
+            raise MachineError(
+                "The process that keeps the network of the sandbox has ended.",
+                "Somebody ended it, or the kernel did for want of memory; resume the run.",
+                code="no-network",
+            )
         return socket.socket(fileno=fds[0])
 
 

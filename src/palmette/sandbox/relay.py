@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from palmette.errors import MachineError
+
 _CHUNK = 65536
 
 
@@ -33,7 +35,7 @@ class Relay:
     def _carry(self, outer: socket.socket) -> None:
         try:
             inner = self._connect()
-        except OSError:  # nothing listens there yet
+        except (OSError, MachineError):  # nothing listens there yet, or will
             outer.close()
             return
         for each in (outer, inner):
