@@ -195,6 +195,26 @@ def test_memory_is_what_processes_and_the_kernel_hold_for_them(
     assert found.is_exceeded([7]) == is_exceeded
 
 
+@pytest.mark.parametrize(
+    ("grown", "seen", "maps", "is_exceeded"),
+    [
+        (900, 0, "7f00-7f01 rw-s 0 00:01 5 /dev/zero (deleted)", True),
+        (900, 900, "7f00-7f01 rw-s 0 00:01 5 /dev/zero (deleted)", False),
+        (100, 0, "7f00-7f01 rw-s 0 00:01 5 /dev/zero (deleted)", False),
+        (900, 0, "7f00-7f01 rw-p 0 00:00 0 [heap]", False),
+    ],
+)
+def test_memory_that_processes_share_and_have_let_go_of_counts(
+    grown: int, seen: int, maps: str, is_exceeded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"meminfo": "MemAvailable: 9000 kB\nShmem: 50 kB", "7/status": "VmRSS: 500 kB", "7/maps": maps}
+    files |= {"7/smaps_rollup": f"Pss: 400 kB\nPss_Shmem: {seen} kB"}
+    monkeypatch.setattr(memory, "read", lambda place: files.get(place, "").encode())
+    found = memory.Memory(1, [])
+    files["meminfo"] = f"MemAvailable: 7900 kB\nShmem: {50 + grown} kB"
+    assert found.is_exceeded([7]) == is_exceeded
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_what_is_on_its_way_and_what_is_only_mapped_is_told(tmp_path: Path) -> None:
     disk, mine = Disk([str(tmp_path)], 1, 1), [os.getpid()]

@@ -45,7 +45,11 @@ def test_a_copy_has_the_files_alone(made: Path, tmp_path: Path) -> None:
     copy_made(made, tmp_path / "copy")
     found = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()}
     assert found == {"value.json", "below/value.json", "deep"}
-    with pytest.raises(OSError, match="larger"):
+    with pytest.raises(OSError, match="more in it"):
         copy_made(made, tmp_path / "again", most=1000)
+    for number in range(20):
+        (made / f"empty-{number}").touch()
+    with pytest.raises(OSError, match="more in it"):
+        copy_made(made, tmp_path / "many", most=50_000)
     copy_made(tmp_path / "nowhere", tmp_path / "nothing")
     assert not list((tmp_path / "nothing").glob("*"))

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from pydantic import JsonValue
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LEAST = 4096
 MOST = 1 << 30
 """Bytes of a file that are read, where nothing else is said."""
 
@@ -44,7 +45,8 @@ def read_json(folder: Path, path: str, most: int = MOST) -> JsonValue:
 def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
     """Copies a folder's files, so that they stay as they are; what is no file, or lies behind a link, is left out.
 
-    Nothing where there is no folder. OSError where they are larger than `most` bytes together.
+    Nothing where there is no folder. OSError where they are larger than `most` bytes together; each counts as
+    what it takes of a disk at least.
     """
     if not folder.is_dir():
         return
@@ -52,7 +54,9 @@ def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
         place = into / PurePath(root).relative_to(folder)
         place.mkdir(parents=True, exist_ok=True)
         for name in names:
-            most -= _copied(name, at, place / name, most)
+            most -= max(_LEAST, _copied(name, at, place / name, most))
+            if most < 0:
+                raise OSError(f"{str(folder)!r} has more in it than is read")
 
 
 def _copied(name: str, at: int, target: Path, most: int) -> int:

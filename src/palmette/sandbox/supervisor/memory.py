@@ -13,19 +13,21 @@ _SHARE = (b"Pss:", b"SwapPss:")
 """The same without the tables, where pages are divided among those who share them."""
 
 
+_SHARED = b"/dev/zero (deleted)"
+"""How the kernel names such memory."""
 _NAME_KB = 2
 """What a file takes beside its content, and each of its names."""
 
 
 class Memory:
     """Looking is cheap: what processes hold, and what is in folders that are memory. Where that may be too much, shared
-    pages are counted once; and where the machine has lost more than the program may have, what its sockets can hold
-    counts, too: it belongs to no process."""
+    pages are counted once; and where the machine has lost more than the program may have, what seems to belong to no
+    process counts, too: what its sockets can hold, and memory that its processes share and may have let go of."""
 
     def __init__(self, bound_mb: int, folders: list[str]) -> None:
         """`folders`: those that are memory, as the program names them."""
         self._bound, self._folders = bound_mb << 10, folders
-        self._before = _available_kb()
+        self._before, self._shared_before = _available_kb(), _shared_kb()
 
     def is_exceeded(self, pids: list[int]) -> bool:
         private = _private_kb(self._folders, pids) if self._folders else 0
@@ -34,6 +36,9 @@ class Memory:
             held = private + sum(_share_kb(pid) for pid in pids)
         if held <= self._bound < self._before - _available_kb():
             held += _sockets(pids) * _socket_kb()
+            if _shares(pids):
+                seen = private + sum(_kb(f"{pid}/smaps_rollup", (b"Pss_Shmem:",)) for pid in pids)
+                held += max(0, _shared_kb() - self._shared_before - seen)
         return held > self._bound
 
 
@@ -75,6 +80,16 @@ def _sockets(pids: list[int]) -> int:
                 with suppress(OSError):
                     found.add(os.readlink(entry.path))  # noqa: PTH115 - pathlib would double the start-up time
     return sum(1 for name in found if name.startswith("socket:"))
+
+
+def _shares(pids: list[int]) -> bool:
+    """Whether a process maps memory, even a page of it, that processes can share and that is no file."""
+    return any(line.endswith(_SHARED) for pid in pids for line in read(f"{pid}/maps").splitlines())
+
+
+def _shared_kb() -> int:
+    """What the whole machine has in such memory, and in folders that are memory."""
+    return _kb("meminfo", (b"Shmem:",))
 
 
 def _socket_kb() -> int:
