@@ -184,3 +184,11 @@ def test_git_that_is_cut_off_leaves_nothing_in_the_repository(repository: Path, 
         Git(repository, 0.5)("worktree", "add", "--detach", "--quiet", str(tmp_path / "checkout"), "main")
     assert len(git(repository, "worktree", "list").splitlines()) == 1
     assert not list((repository / ".git").rglob("*.lock"))
+
+
+def test_a_commit_and_its_branch_outlast_a_loss_of_power(repository: Path, tmp_path: Path) -> None:
+    """Git leaves single objects to the operating system, if it is not told otherwise."""
+    told, blob = tmp_path / "trace", tmp_path / "blob"
+    blob.write_text("new", encoding="utf-8")
+    Git(repository)("hash-object", "-w", str(blob), environment={"GIT_TRACE2_EVENT": str(told)})
+    assert "fsync/" in told.read_text("utf-8")

@@ -18,6 +18,7 @@ from palmette.errors import DeliveryError, MachineError
 SETTINGS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
+    "core.fsync": "committed,reference",
     "core.quotePath": "false",
     "commit.gpgSign": "false",
     "credential.interactive": "false",

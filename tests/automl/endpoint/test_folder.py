@@ -126,3 +126,20 @@ def test_a_delivery_that_is_killed_anywhere_can_be_made_again(work: str, project
         if not is_killed:
             break
     assert number == {"place": 3, "add": 5}[work]
+
+
+def test_what_is_delivered_outlasts_a_loss_of_power(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file and every folder is on the disk before the delivery has its name, and then the name is."""
+    synced, sync, folder = list[str](), os.fsync, tmp_path / "out" / "delivered"
+
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").resolve().name)
+        assert folder.exists() == (synced[-1] == "out")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    place(project, folder)
+    assert sorted(synced[:-1]) == [".delivered.palmette-new", MANIFEST, "models", "one.py", "train.py"]
+    assert synced[-1] == "out"

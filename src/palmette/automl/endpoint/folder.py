@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
+from palmette.engine.faults import sync_folder
 from palmette.errors import MachineError, UserError
 
 MANIFEST = "delivered.json"
@@ -75,9 +76,11 @@ def place(project: Path, folder: Path) -> Manifest:
         shutil.copytree(project, new, ignore=shutil.ignore_patterns(*CACHES))
         manifest = Manifest(files=dict(sorted(_digests(new))))
         (new / MANIFEST).write_text(manifest.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
+        _sync(new)
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
+        sync_folder(folder.parent)
     except OSError as error:
         if old.exists() and not folder.exists():
             old.rename(folder)
@@ -87,6 +90,15 @@ def place(project: Path, folder: Path) -> Manifest:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     return manifest
+
+
+def _sync(folder: Path) -> None:
+    """Has all that lies in a folder outlast a loss of power."""
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with (Path(root) / name).open("rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(root))
 
 
 def _recover(folder: Path, new: Path, old: Path) -> None:
@@ -123,7 +135,10 @@ def add(folder: Path, texts: Mapping[str, str]) -> None:
 def _write(folder: Path, path: str, content: bytes) -> None:
     """Writes a file at once or not at all; what a kill leaves of it lies outside of the folder."""
     draft = folder.with_name(f".{folder.name}.palmette-draft")
-    draft.write_bytes(content)
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     draft.replace(folder / path)
 
 
