@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,70 @@ def test_clients_have_sessions_of_their_own(warm_spark: WarmSpark, sandbox: Sand
     other = CLIENT.replace('spark.range(3).createOrReplaceTempView("numbers")', "")
     result = ask(warm_spark, sandbox, tmp_path, other)
     assert not result.ok and "TABLE_OR_VIEW_NOT_FOUND" in result.stderr
+
+
+POISON = """
+import sys, time
+from contextlib import suppress
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+spark.range(7).createGlobalTempView("expected")
+spark.sql("create table given using parquet as select 1 as a")
+spark.sql("create function right as 'org.apache.spark.sql.catalyst.expressions.Rand'")
+spark.sql("select java_method('java.lang.System', 'setProperty', 'palmette.left', 'behind')").collect()
+leave = "import sys, time; time.sleep(300)"
+def stay(_):
+    import subprocess
+    return str(subprocess.Popen([sys.executable, "-c", leave, "left-behind"], start_new_session=True).pid)
+spark.range(1).select(F.udf(stay)("id")).collect()
+print("done")
+"""
+HONEST = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+tables = spark.sql("show tables").collect() + spark.sql("show tables in global_temp").collect()
+functions = spark.sql("show user functions").collect()
+(said,) = spark.sql("select java_method('java.lang.System', 'getProperty', 'palmette.left')").first()
+print([row.tableName for row in tables], [row.function for row in functions], said)
+"""
+
+
+def left_behind() -> list[str]:
+    command = b"left-behind"
+    return [entry.name for entry in Path("/proc").glob("[0-9]*") if command in _read(entry / "cmdline").split(b"\0")]
+
+
+def _read(path: Path) -> bytes:
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""
+
+
+def test_what_one_left_in_the_server_is_gone_for_the_next(warm_spark: WarmSpark, tmp_path: Path) -> None:
+    sandbox = warm_spark.sandbox
+    with WarmSpark(sandbox, access=Access(write=(tmp_path,))) as spark:
+        with spark.handed_over() as first:
+            done = ask(first, sandbox, tmp_path, POISON)
+            assert done.stdout == "done\n", done
+            told = ask(first, sandbox, tmp_path, HONEST).stdout
+            assert told == "['given', 'expected'] ['spark_catalog.default.right'] behind\n" and left_behind()
+        assert not left_behind() and not spark.alive
+        with spark.handed_over() as second:
+            assert ask(second, sandbox, tmp_path, HONEST).stdout == "[] [] null\n"
+
+
+def test_a_server_that_runs_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    says = "echo 'Spark Connect server started at: 127.0.0.1:4242'; exec sleep 300"
+    monkeypatch.setattr(spark_module, "_command", lambda *_: ["/bin/sh", "-c", says])
+    with WarmSpark() as spark:
+        _ = spark.remote
+        process = spark._process
+        with spark.handed_over() as other:
+            assert other.alive and other._process is process and not spark.alive
+            _ = spark.remote
+        assert spark.alive and not other.alive and spark._process is not process
 
 
 def test_the_server_leaves_nothing_in_the_current_folder(
@@ -63,11 +128,11 @@ def test_a_server_that_died_is_started_again_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(spark_module, "_command", lambda *_: ["/bin/sh", "-c", says])
     with WarmSpark() as spark:
         assert spark.remote == "sc://127.0.0.1:4242/"
-        for _ in range(2):
+        for is_first in (True, False):
             assert spark._process
             spark._process.stop()
             assert not spark.alive
-            if spark._starts == 1:
+            if is_first:
                 assert spark.remote == "sc://127.0.0.1:4242/"
         with pytest.raises(MachineError, match="died twice"):
             _ = spark.remote

@@ -102,12 +102,12 @@ def _choice(run: Run) -> ModelChoice:
 
 
 def _workbench(inputs: Inputs, base: Path, folder: Path) -> Workbench:
-    """`folder` is the run's: Spark reads the samples, and writes where the actors work."""
+    """`folder` is the run's: Spark reads the samples, and what the actors have laid out."""
     sandbox, spark = Sandbox(), inputs.run.spark
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
     samples = [sample_of(table, inputs.repository) for table in inputs.view.tables.values()]
-    access = Access(read=(base, *(sample.path for sample in samples if sample)), write=(work,))
+    access = Access(read=(base, work, *(sample.path for sample in samples if sample)))
     return Workbench(
         run=inputs.run,
         repository=base,

@@ -17,6 +17,7 @@ from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame, arrow_type
 from palmette.features.frame_json import encode_row
+from palmette.features.harness.connect import ConnectHarness
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 ORACLE_ROWS = 20_000
 """Samples with more rows than this in all are not compared with the oracle, which is brute force."""
 
-
+MOST_CELLS = 1 << 24
+"""Of what a script writes from the samples."""
 PREVIEW_ROWS = 50
 
 
@@ -45,8 +47,8 @@ class TrialResult(NamedTuple):
 class Trial:
     """Runs a script for the last cut-offs of the run file: twice for the last one, which must change nothing."""
 
-    def __init__(self, view: View, bench: Workbench, conventions: Conventions) -> None:
-        self.view, self.bench, self.conventions = view, bench, conventions
+    def __init__(self, view: View, bench: Workbench, conventions: Conventions, harness: ConnectHarness) -> None:
+        self.view, self.bench, self.conventions, self.harness = view, bench, conventions, harness
 
     def run(self, config: Config, script: Script, root: Path) -> TrialResult:
         """`root` is an assembled checkout; the sample's configuration is written beside the script in it."""
@@ -93,7 +95,7 @@ class Trial:
 
     def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:
         argv = arguments(self.conventions.config_option, config, self.conventions.as_of_option, as_of)
-        result = self.bench.harness.run_main(
+        result = self.harness.run_main(
             root / script.file.path, argv, root=root, python_path=self.bench.python_path(root), cwd=root
         )
         if result.ok:
@@ -120,7 +122,7 @@ class Trial:
                     message = f"{script.file.path} ended well but wrote no data to the configured output."
                     return None, violation("no-data-written", message)
                 frame = Frame.from_arrow(_read_output(copy, self.view, self.bench.run.output.format))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, KeyError, OSError) as error:
+        except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError) as error:
             return None, violation(
                 "output-schema", f"The written data does not have the columns and types of the view: {error}."
             )
@@ -178,7 +180,11 @@ def _read_output(output: Path, view: View, format_: str) -> pa.Table:
     partitioning = None
     if view.partition:
         partitioning = ds.partitioning(pa.schema([schema.field(view.partition)]), flavor="hive")
-    table = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True).to_table()
+    found = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True)
+    cells = found.count_rows() * len(found.schema)  # a few bytes may stand for any number
+    if cells > MOST_CELLS:
+        raise ValueError(f"it has {cells} cells, and at most {MOST_CELLS} are read back")
+    table = found.to_table()
     if sorted(table.column_names) != sorted(schema.names):
         raise KeyError(f"columns {table.column_names} instead of {schema.names}")
     return table.select(schema.names).cast(schema)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,7 +39,14 @@ class Workbench:
 
     @cached_property
     def harness(self) -> ConnectHarness:
+        """For the team's own code."""
         return ConnectHarness(self.sandbox, self.spark)
+
+    @contextmanager
+    def attempt(self) -> Iterator[ConnectHarness]:
+        """For one attempt's code: what it leaves in Spark is gone with it, and no verdict on another depends on it."""
+        with self.spark.handed_over() as spark:
+            yield replace(self.harness, spark=spark)
 
     @cached_property
     def samples(self) -> dict[str, Sample | None]:

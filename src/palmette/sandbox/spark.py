@@ -41,6 +41,9 @@ Each client may set its own."""
 class WarmSpark:
     """A Spark Connect server that starts at its first use, again once if it dies, and is always stopped.
 
+    Whoever can ask it for something can make it run any program, and change all that later clients are answered. So
+    its clients are programs of one author, or of one attempt; for the next there is `handed_over`.
+
     `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists
     (`sc://...`), which is used as it is and never stopped.
     """
@@ -67,7 +70,8 @@ class WarmSpark:
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._port = ""
-        self._starts = 0
+        self._deaths = 0
+        self._said = ""
 
     def __enter__(self) -> WarmSpark:
         return self
@@ -84,11 +88,16 @@ class WarmSpark:
 
     @property
     def remote(self) -> str:
-        """The URL for clients; starts the server when it does not run. MachineError when it cannot."""
+        """The URL for clients; starts the server when it does not run.
+
+        Raises:
+            MachineError: it cannot be started, or (`spark-died`) what it was asked to do has ended it twice.
+        """
         if self.is_external:
             return self._master
         with self._lock:
-            if self._process is None or not self._process.alive:
+            self._bury()
+            if self._process is None:
                 self._start()
             return f"sc://127.0.0.1:{self._port}/"
 
@@ -118,24 +127,40 @@ class WarmSpark:
 
         threading.Thread(target=start, daemon=True).start()
 
+    def handed_over(self) -> WarmSpark:
+        """The server for somebody else's programs, who stops it; this one begins anew when it is next used.
+
+        It is the one that runs, as far as it does.
+        """
+        other = WarmSpark(
+            self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
+        )
+        with self._lock:
+            self._bury()
+            other._process, other._port, self._process = self._process, self._port, None
+        return other
+
     def stop(self) -> None:
         with self._lock:
             if self._process is not None:
                 self._process.stop()
                 self._process = None
 
-    def _start(self) -> None:
-        if self._process is not None:
-            said = self._process.output(3000)
+    def _bury(self) -> None:
+        """Lets go of a server that has died."""
+        if self._process is not None and not self._process.alive:
+            self._said = self._process.output(3000)
             self._process.stop()
             self._process = None
-            if self._starts > 1:
-                raise MachineError(
-                    f"The Spark server died twice. It said last:\n{said}",
-                    "Give it more memory, or look at what it was asked to do.",
-                    code="spark-died",
-                )
-        self._starts += 1
+            self._deaths += 1
+
+    def _start(self) -> None:
+        if self._deaths > 1:
+            raise MachineError(
+                f"The Spark server died twice. It said last:\n{self._said}",
+                "Give it more memory, or look at what it was asked to do.",
+                code="spark-died",
+            )
         process = self._sandbox.start(
             _command(self._master, self._memory, self._settings),
             access=Access(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from palmette.errors import MachineError
 from palmette.features.harness import jobs
 from palmette.features.harness.palmette_driver.answers import Answers
 from palmette.sandbox import Access, ExecutionResult, python_command
@@ -60,6 +62,49 @@ def test_a_job_is_not_run_again_when_the_script_is_at_fault(tmp_path: Path) -> N
     answer = run(sandbox, Server(alive=True), tmp_path).answers[0]
     assert sandbox.runs == 1
     assert answer.fields.error == "ProcessEnded: the process ended before the answer (exit code 1). no luck"
+
+
+def test_a_server_that_a_job_has_ended_twice_is_its_own_fault(tmp_path: Path) -> None:
+    """Whoever comes next has another server, and is not told that the machine is at fault."""
+
+    class Ended(Server):
+        code = "spark-died"
+
+        def seen_by(self, access: Access) -> Access:
+            raise MachineError("The Spark server died twice.", "Look at what it was asked to do.", code=self.code)
+
+    class Level(Ending):
+        isolation = SimpleNamespace(name="x")
+
+    sandbox, server = Level(), Ended(alive=False)
+    done = run(sandbox, server, tmp_path)
+    assert done.answers[0].fields.error.startswith("SparkDied: The Spark server died twice.") and not sandbox.runs
+    assert not done.execution.ok
+    server.code = "spark-not-started"
+    with pytest.raises(MachineError):
+        run(sandbox, server, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["0.json", "0.arrow"])
+def test_answers_are_read_up_to_a_bound_and_behind_no_link(tmp_path: Path, name: str) -> None:
+    class Writing(Ending):
+        is_link = False
+
+        def run(self, argv: Any, stdin: bytes, **options: Any) -> ExecutionResult:
+            out = Path(argv[-1]) / "out"
+            Answers(out, 1.0, str(tmp_path), stdin.decode()).write(0, {"value": 7})
+            if self.is_link:
+                (out / name).unlink(missing_ok=True)
+                (out / name).symlink_to(__file__)
+            else:
+                with (out / name).open("ab") as file:
+                    file.truncate(1 << 27)
+            return super().run(argv, **options)
+
+    for Writing.is_link in (False, True):
+        fields = run(Writing(), Server(alive=True), tmp_path).answers[0].fields
+        assert fields.error.startswith("UnreadableResult: ") and fields.value is None
+        assert Writing.is_link or "is larger than" in fields.error
 
 
 def test_what_was_not_reached_in_time_says_so(tmp_path: Path) -> None:

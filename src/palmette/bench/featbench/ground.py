@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,11 @@ class SharedBench(Workbench):
     @cached_property
     def harness(self) -> ConnectHarness:
         return RememberedHarness(self.sandbox, self.spark, memory=self.memory)
+
+    @contextmanager
+    def attempt(self) -> Iterator[ConnectHarness]:
+        """All runs have one Spark: what they execute was written by rules, or recorded and read."""
+        yield self.harness
 
     def close(self) -> None:
         """Spark belongs to whoever opened it."""

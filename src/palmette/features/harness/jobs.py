@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 from pydantic import Field, JsonValue
 
 from palmette.documents import Model
+from palmette.errors import MachineError
 from palmette.features.frame import Frame
+from palmette.features.harness.arrow_answers import MOST_BYTES, read_arrow
 from palmette.features.harness.palmette_driver.answers import PATIENCE, seal
 from palmette.sandbox import (
     Access,
@@ -25,6 +27,7 @@ from palmette.sandbox import (
     python_command,
     told_from,
 )
+from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
 
 _BOOT = (
@@ -37,6 +40,8 @@ _WORTH_A_PROCESS = 8
 """Items for which a second process saves more than it takes to start."""
 TOO_LATE = 3
 """Exit code of a process whose item took too long."""
+_MOST = 1 << 23
+"""Bytes of the text of an answer."""
 
 
 @dataclass(frozen=True)
@@ -106,23 +111,31 @@ def run_items(sandbox: Sandbox, spark: WarmSpark, job: Job) -> list[Answer]:
     parts = [
         replace(job, items=job.items[part], frames=job.frames[part]) for part in (slice(None, half), slice(half, None))
     ]
-    _ = spark.remote  # started before the clock of either
     with ThreadPoolExecutor(len(parts)) as pool:
         done = pool.map(lambda part: run_job(sandbox, spark, part), parts)
         return [answer for one in done for answer in one.answers]
 
 
 def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
-    """Runs a job in a process of its own; once more when the Spark server died under it."""
+    """Runs a job in a process of its own; once more when the Spark server died under it.
+
+    A server that has died twice is not started again for the programs under which it did: nothing of theirs is run.
+    """
     for last in (False, True):
         with temporary_folder() as folder:
             nonce = secrets.token_hex(16)
             (folder / "out").mkdir()
-            _write(folder, spark, job)
+            try:
+                _write(folder, spark, job)
+                access = spark.seen_by(_access(job, folder))
+            except MachineError as error:
+                if error.code != "spark-died":
+                    raise
+                return _refused(job, sandbox, error)
             execution = sandbox.run(
                 python_command("-c", _BOOT, _HERE, str(folder)),
                 cwd=job.cwd or job.root,
-                access=spark.seen_by(_access(job, folder)),
+                access=access,
                 env={**java_environment(), **(job.env or {})},
                 stdin=nonce.encode(),
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
@@ -131,6 +144,14 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
         if last or spark.alive:
             break
     return Done(answers, execution)
+
+
+def _refused(job: Job, sandbox: Sandbox, error: MachineError) -> Done:
+    """Where programs of a kind have ended the server twice, it is they that are at fault, or need more than it has."""
+    answer = Answer(Fields(error=f"SparkDied: {error}"), is_missing=True)
+    name = sandbox.isolation.name
+    execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=name)
+    return Done([answer] * len(job.items), execution)
 
 
 def _access(job: Job, folder: Path) -> Access:
@@ -180,24 +201,18 @@ def _read(folder: Path, index: int, nonce: str, root: Path, execution: Execution
     import pyarrow as pa
 
     try:
-        sealed, _, text = (folder / f"{index}.json").read_text(encoding="utf-8").partition("\n")
+        sealed, _, text = read_made(folder, f"{index}.json", _MOST).decode().partition("\n")
+        file = folder / f"{index}.arrow"
+        content = read_made(folder, file.name, MOST_BYTES) if file.exists() else b""
         if not secrets.compare_digest(sealed.encode(), seal(nonce, folder, index, text).encode()):
             raise ValueError("the answer is not the driver's own")
         fields = Fields.model_validate_json(text)
-        file = folder / f"{index}.arrow"
-        frame = _read_frame(file) if file.exists() and not fields.error else None
+        frame = Frame.from_arrow(read_arrow(content)) if content and not fields.error else None
         return Answer(fields, frame)
     except FileNotFoundError:
         return Answer(Fields(error=_why_missing(root, execution)), is_missing=True)
     except (ValueError, OverflowError, OSError, pa.ArrowException) as error:
         return Answer(Fields(error=f"UnreadableResult: {error}"))
-
-
-def _read_frame(file: Path) -> Frame:
-    import pyarrow as pa
-
-    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
-        return Frame.from_arrow(reader.read_all())
 
 
 def _why_missing(root: Path, execution: ExecutionResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 from palmette.documents import Model
@@ -15,6 +16,7 @@ from palmette.features.checks.base import Check, Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
+from palmette.features.harness.connect import ConnectHarness
 from palmette.features.reach import Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import Bound, shape_of, signature
@@ -23,6 +25,8 @@ from palmette.features.team_document import is_json
 from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
+from palmette.sandbox import Sandbox
+from palmette.sandbox.temporary import temporary_folder
 
 
 class ScriptInput(Model):
@@ -90,23 +94,26 @@ class CodeGenerator(Agent):
         if refused := reach.objections(input.config.file, output.file, tests=input.tests.file if input.tests else None):
             return Verdict.of(refused)
         root = bench.assemble(files, context.workspace / "checkout")
-        subject = Subject(
-            view=self.view,
-            script=root / output.file.path,
-            root=root,
-            entry=output.entry,
-            harness=bench.harness,
-            tests=root / input.tests.file.path if input.tests else None,
-            python_path=bench.python_path(root),
-            seed=context.seed,
-        )
-        with ThreadPoolExecutor(1) as beside:
-            # The team's suite has a Spark of its own; what it measures is waited for last.
-            suite = beside.submit(run_checks, subject, [self._team_suite(context)])
+        with ThreadPoolExecutor(1) as beside, bench.attempt() as harness:
+            subject = Subject(
+                view=self.view,
+                script=root / output.file.path,
+                root=root,
+                entry=output.entry,
+                harness=harness,
+                tests=root / input.tests.file.path if input.tests else None,
+                python_path=bench.python_path(root),
+                seed=context.seed,
+            )
+            # The team's suite has a Spark, a network and a checkout of its own: its tests change nothing that is looked
+            # at here. What it measures is waited for last.
+            apart = Sandbox(bench.sandbox.isolation)
+            own = replace(subject, root=bench.assemble(files, context.workspace / "suite"))
+            suite = beside.submit(run_checks, own, [self._team_suite(apart, context)])
             try:
-                verdicts = [*self._measured(input, output, subject, files, context), suite.result()]
+                verdicts = [*self._measured(input, output, subject, files, harness, context), suite.result()]
             except BaseException:
-                bench.sandbox.interrupt()  # nobody wants to know what the suite says any more
+                apart.interrupt()  # nobody wants to know what the suite says any more
                 raise
         return Verdict(
             ok=all(verdict.ok for verdict in verdicts),
@@ -115,24 +122,32 @@ class CodeGenerator(Agent):
         )
 
     def _measured(
-        self, input: ScriptInput, output: Script, subject: Subject, files: list[TextFile], context: Context
+        self,
+        input: ScriptInput,
+        output: Script,
+        subject: Subject,
+        files: list[TextFile],
+        harness: ConnectHarness,
+        context: Context,
     ) -> list[Verdict]:
         """The script on the sample, and where it runs, all checks."""
         context.progress("running the script on the sample data")
-        # In a checkout of its own, because the sample's configuration takes the place of the real one.
-        trial = Trial(self.view, self.workbench, input.template.conventions).run(
-            input.config, output, self.workbench.assemble(files, context.workspace / "trial")
-        )
+        # In a checkout of its own, because the sample's configuration takes the place of the real one; where Spark
+        # may write.
+        with temporary_folder(within=self.workbench.sandbox.folder) as folder:
+            trial = Trial(self.view, self.workbench, input.template.conventions, harness).run(
+                input.config, output, self.workbench.assemble(files, folder)
+            )
         verdicts = [Verdict.of(trial.violations, [trial.measurement])]
         if verdicts[0].ok:
             verdicts.append(run_checks(subject, _checks(context), progress=context.progress))
         context.progress("waiting for the team's test suite")
         return verdicts
 
-    def _team_suite(self, context: Context) -> TeamSuiteCheck:
+    def _team_suite(self, sandbox: Sandbox, context: Context) -> TeamSuiteCheck:
         """The whole suite with the view's files in place."""
         return TeamSuiteCheck(
-            sandbox=self.workbench.sandbox,
+            sandbox=sandbox,
             environment=self.workbench.environment,
             scratch=context.workspace,
             command=self.workbench.run.repository.test_command,

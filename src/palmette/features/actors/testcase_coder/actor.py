@@ -109,14 +109,15 @@ class TestcaseCoder(Agent):
         files = [TextFile(path=script, text=right), output.file]
         root = bench.assemble(files, context.workspace / "checkout")
         context.progress("running the tests on a stand-in for the script")
-        results = bench.harness.run_tests(
-            root / output.file.path,
-            {"right": right, "wrong": wrong},
-            root / script,
-            root=root,
-            python_path=bench.python_path(root),
-            stop_at_first=False,
-        )
+        with bench.attempt() as harness:
+            results = harness.run_tests(
+                root / output.file.path,
+                {"right": right, "wrong": wrong},
+                root / script,
+                root=root,
+                python_path=bench.python_path(root),
+                stop_at_first=False,
+            )
         return verdict(results["right"], results["wrong"], len(input.cases.cases), output.file.path)
 
     def implicated(self, violation: Violation, output: Tests) -> str | None:

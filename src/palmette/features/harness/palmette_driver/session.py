@@ -10,6 +10,8 @@ from typing import Any
 
 from .round_trips import save_round_trips
 
+_RETRIES = 4
+"""Some five seconds."""
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
 INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
@@ -36,6 +38,10 @@ class WarmSession:
         from pyspark.sql.connect.session import SparkSession
 
         self.spark: Any = SparkSession.builder.remote(remote).create()
+        if resolve_paths:  # the server is the harness's own: one that has died is told at once, and started again
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+
+            self.spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
         self._partitions = 1
         self._stop: Callable[[Any], None] = SparkSession.stop
         self._resolve_paths = resolve_paths
