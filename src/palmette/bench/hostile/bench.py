@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Self
 import yaml
 
 from palmette.bench.hostile.scene import Scene
-from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, WarmSpark, java_environment, python_command
 from palmette.sandbox.reading import copy_made, read_json, read_made
 from palmette.sandbox.suite import run_suite
 from palmette.sandbox.supervisor.folders import remove
@@ -24,6 +24,8 @@ SECONDS = 6.0
 LIMITS = Limits(seconds=SECONDS, file_mb=100, disk_mb=150, memory_mb=500, processes=40, open_files=256)
 _MOST = 1 << 22
 """Bytes of an answer that are read."""
+ON_SPARK = LIMITS.model_copy(update={"seconds": 120.0})
+"""For clients of a server that has just been started."""
 LATE = 25.0
 """Seconds after which a run that should have ended long ago counts as one that could not be ended."""
 _PRELUDE = """\
@@ -41,6 +43,11 @@ def in_children(count, work):
             held = work(); os.write(tell, b"."); time.sleep(60); os._exit(0)
     for _ in range(count):
         os.read(done, 1)
+"""
+_CLIENT = """\
+from pyspark.sql import functions as F
+from pyspark.sql.connect.session import SparkSession
+spark = SparkSession.builder.remote(scene["remote"]).create()
 """
 _TESTS = {
     "project.py": "def wrong():\n    return 1\n",
@@ -74,6 +81,8 @@ class Program(NamedTuple):
     """Of a project whose tests must not pass, instead of a program."""
     read_meanwhile: bool = False
     """Whether answers of it are read while it is at work."""
+    on_spark: bool = False
+    """Whether it is a client of a server of its own, which is ended after it."""
 
 
 class Outcome(NamedTuple):
@@ -97,7 +106,8 @@ def programs(names: frozenset[str] = frozenset()) -> Iterator[Program]:
                 files = text if isinstance(text, dict) else {"project.py": text}
                 yield Program(group["aim"], name, "", files)
             else:
-                yield Program(group["aim"], name, text, read_meanwhile=group.get("read_meanwhile", False))
+                options = {key: group[key] for key in ("read_meanwhile", "on_spark") if key in group}
+                yield Program(group["aim"], name, text, **options)
 
 
 def attempt(program: Program, sandbox: Sandbox) -> Outcome:
@@ -105,12 +115,9 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
     if program.files is not None:
         return _attempt_on_verdict(program, sandbox)
     with Scene() as scene, temporary_folder() as workspace:
-        started = time.monotonic()
-        command = python_command("-c", _PRELUDE + program.text, scene.mark)
-        told = json.dumps(scene.told()).encode()
         with _Reader(workspace, scene.token) if program.read_meanwhile else nullcontext() as reader:
-            result = sandbox.run(command, cwd=workspace, stdin=told, limits=LIMITS)
-        seconds = time.monotonic() - started
+            run = _run_on_spark if program.on_spark else _run
+            result, seconds = run(program, scene, sandbox, workspace)
         left = scene.survivors()
         found = scene.damage(result.stdout + result.stderr, workspace)
         found += reader.harm() if reader else []
@@ -118,9 +125,36 @@ def attempt(program: Program, sandbox: Sandbox) -> Outcome:
             found.append(f"{len(left)} processes outlived it")
         if "supervisor" in result.note:
             found.append("its supervisor was killed")
-        if seconds > LATE:
+        if seconds > LATE + (ON_SPARK.seconds or 0) * program.on_spark:
             found.append(f"it could not be ended for {seconds:.0f} s")
     return _outcome(program, found, result)
+
+
+class _Run(NamedTuple):
+    result: ExecutionResult
+    seconds: float
+
+
+def _run(program: Program, scene: Scene, sandbox: Sandbox, workspace: Path) -> _Run:
+    started = time.monotonic()
+    command = python_command("-c", _PRELUDE + program.text, scene.mark)
+    result = sandbox.run(command, cwd=workspace, stdin=json.dumps(scene.told()).encode(), limits=LIMITS)
+    return _Run(result, time.monotonic() - started)
+
+
+def _run_on_spark(program: Program, scene: Scene, sandbox: Sandbox, workspace: Path) -> _Run:
+    with WarmSpark(sandbox) as spark:
+        access = spark.seen_by(Access(write=(workspace,)))
+        started = time.monotonic()
+        result = sandbox.run(
+            python_command("-c", _PRELUDE + _CLIENT + program.text, scene.mark),
+            cwd=workspace,
+            access=access,
+            env={**java_environment(), "SPARK_CONNECT_MODE_ENABLED": "1"},
+            stdin=json.dumps({**scene.told(), "remote": spark.remote}).encode(),
+            limits=ON_SPARK,
+        )
+    return _Run(result, time.monotonic() - started)
 
 
 class _Reader:
