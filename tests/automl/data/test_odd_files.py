@@ -122,3 +122,12 @@ def test_an_address_is_no_path(place: str) -> None:
     with pytest.raises(InputError) as caught:
         load([place])
     assert caught.value.problems[0].code == "not-a-file" and "address" in caught.value.problems[0].message
+
+
+def test_dates_that_cannot_be_told_are_missing_in_text_too_and_make_no_words_of_the_others(tmp_path: Path) -> None:
+    days = [f"2024-01-{number + 1:02}" if number % 4 else "9999-12-31" for number in range(30)]
+    FRAME.assign(until=days).to_csv(tmp_path / "d.csv", index=False)
+    loaded = load([tmp_path / "d.csv"])
+    assert loaded.table["until"].isna().sum() == 8 and str(loaded.table["until"][1]) == "2024-01-02 00:00:00"
+    told = [repair for repair in loaded.dataset.repairs if repair.code == "not-a-date"]
+    assert [(repair.subject, repair.count) for repair in told] == [("until", 8)]

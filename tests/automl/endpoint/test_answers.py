@@ -47,3 +47,9 @@ def test_rows_are_json_by_the_kind_of_their_column() -> None:
         {"number": None, "whole": 2, "flag": None, "word": None, "when": None},
         {"number": None, "whole": 3, "flag": False, "word": "x", "when": "2024-02-04T00:00:00"},
     ]
+
+
+def test_cells_that_json_cannot_hold_are_handed_over_as_what_they_say() -> None:
+    table = pd.DataFrame({"whole": [2**63, 10**400], "took": pd.to_timedelta([90, 0.5], unit="s")}, dtype=object)
+    kinds = {"whole": "numeric", "took": "numeric"}
+    assert rows_of_requests(table, kinds) == [{"whole": str(2**63), "took": 90.0}, {"whole": str(10**400), "took": 0.5}]

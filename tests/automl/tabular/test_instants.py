@@ -105,14 +105,15 @@ print(json.dumps([at(value) for value in ("13:45", "1:45 pm", "12:00 AM", 13.75,
 
 def test_a_project_makes_of_dates_and_times_what_the_run_made(tmp_path: Path, sandbox: Sandbox) -> None:
     table = orders(60)
+    table["owed"] = ["(5)", "7-", "\u22123", "12", "8"] * 12
+    table.loc[[1, 4, 7, 8, 20, 40], "shipped"] = ["31.12.9999", "29.02.9996", "01.01.0001", *["31.12.9999"] * 3]
+    table.loc[3, "owed"] = "1e400"
     table.to_csv(tmp_path / "rows.csv", index=False)
     loaded = load([tmp_path / "rows.csv"])
     at = loaded.dataset.column("at")
     assert at is not None and (at.kind, at.reading.form) == ("numeric", "clock")
     made = draft(Goal("classification", "late", "accuracy", "yes"), loaded.dataset.columns, loaded.table)
-    made = made.model_copy(
-        update={"columns": tuple(_read_as_in_the_file(one, loaded.dataset) for one in made.columns)}
-    )
+    made = made.model_copy(update={"columns": tuple(_read_as_in_the_file(one, loaded.dataset) for one in made.columns)})
     for file in write_project(made):
         (tmp_path / file.path).parent.mkdir(exist_ok=True)
         (tmp_path / file.path).write_text(file.text, encoding="utf-8")
@@ -124,6 +125,8 @@ def test_a_project_makes_of_dates_and_times_what_the_run_made(tmp_path: Path, sa
     features = pd.DataFrame(told, dtype=float)
     due = loaded.table
     np.testing.assert_array_equal(features["at"], due["at"])
+    assert due["shipped"].isna().sum() == 13 and list(due["owed"][:4].fillna(0)) == [-5, -7, -3, 0]
+    np.testing.assert_array_equal(features["owed"], due["owed"])
     between = (due["shipped"] - due["Bestellt am"]) / pd.Timedelta(days=1)
     np.testing.assert_array_equal(features["days_Bestellt_am_to_shipped"], between)
     np.testing.assert_array_equal(features["Bestellt_am__month"], due["Bestellt am"].dt.month)

@@ -57,10 +57,15 @@ CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.
 """Hours, minutes, seconds, and which half of the day."""
 
 
+YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
 class Dates(NamedTuple):
     """Instants of texts, in UTC where zones are given, NaT for what is no date, and how they are written."""
 
     values: np.ndarray[tuple[int], np.dtype[np.datetime64]]
+    beyond: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    """Which texts are dates of years that nanoseconds since 1970 cannot tell; NaT among the values."""
     formats: tuple[str, ...]
     ambiguous: bool
     """Day and month could be the other way round."""
@@ -71,11 +76,12 @@ def read_dates(texts: Sequence[str], name: str) -> Dates | None:
     sample = texts[:: max(1, len(texts) // SAMPLE)]
     if COMPACT.fullmatch(sample[0]):
         named = DAY_NAMED.search(name) and all(COMPACT.fullmatch(text) for text in texts)
-        return Dates(_parsed(texts, "%Y%m%d"), ("%Y%m%d",), False) if named else None
+        return Dates(_parsed(texts, "%Y%m%d"), np.zeros(len(texts), bool), ("%Y%m%d",), False) if named else None
     shapes = _shapes(sample)
     if sum(any(pattern.fullmatch(text) for pattern, _ in shapes) for text in sample) < SHARE * len(sample):
         return None
     found = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ns]")
+    beyond = np.zeros(len(texts), bool)
     formats, ambiguous = [], False
     for pattern, choices in shapes:
         at = np.array([bool(pattern.fullmatch(text)) for text in texts]) & np.isnat(found)
@@ -86,8 +92,18 @@ def read_dates(texts: Sequence[str], name: str) -> Dates | None:
             best = max(choices, key=lambda choice: good[choice])
             ambiguous |= len(choices) > 1 and "b" not in best and list(good.values()).count(good[best]) > 1
             found[at] = tried[best]
+            beyond[at] = np.isnat(tried[best]) & ~np.isnat(_parsed([nearer(text) for text in mine], best))
             formats.append(best)
-    return Dates(found, tuple(formats), ambiguous)
+    return Dates(found, beyond & np.isnat(found), tuple(formats), ambiguous)
+
+
+def nearer(text: str) -> str:
+    """A date with its year moved by as many centuries as keep the calendar, to one from 1700 to 2099.
+
+    >>> nearer("9999-12-31 10:00"), nearer("29.02.1600")
+    ('1999-12-31 10:00', '29.02.2000')
+    """
+    return YEAR.sub(lambda year: str(1700 + (int(year[0]) - 1700) % 400), text, count=1)
 
 
 def hours_of(text: str) -> float:

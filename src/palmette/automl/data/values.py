@@ -72,10 +72,14 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str = ".") -> Typed:
 def _instants(series: Series, name: str) -> Typed:
     """Dates of a file that has a type for them, as far as they can be told in nanoseconds since 1970."""
     beyond = (series < pd.Timestamp.min) | (series > pd.Timestamp.max)
-    count, first, last = int(beyond.sum()), pd.Timestamp.min.year, pd.Timestamp.max.year
-    said = f"{count} dates of {name!r} lie before {first} or after {last}; they were read as missing."
-    repairs = [Repair(code="not-a-date", subject=name, count=count, text=said)] if count else []
+    repairs = _told_beyond(int(beyond.sum()), name)
     return Typed(series.mask(beyond).astype("datetime64[ns]"), Reading(form="native"), repairs)
+
+
+def _told_beyond(count: int, name: str) -> list[Repair]:
+    first, last = pd.Timestamp.min.year, pd.Timestamp.max.year
+    said = f"{count} dates of {name!r} lie before {first} or after {last}; they were read as missing."
+    return [Repair(code="not-a-date", subject=name, count=count, text=said)] if count else []
 
 
 def _narrow(values: np.ndarray[Any, Any], like: pd.Series[Any]) -> pd.Series[Any]:
@@ -205,7 +209,7 @@ def _dates(column: Distinct, _: str) -> Typed | None:
     dates = read_dates(texts, column.name) if texts else None
     if dates is None:
         return None
-    bad = kept[np.isnat(dates.values)]
+    bad = kept[np.isnat(dates.values) & ~dates.beyond]
     total, junk = column.rows(kept), column.rows(bad)
     if _are_too_many(junk, total, len(bad)):
         return None
@@ -220,7 +224,9 @@ def _dates(column: Distinct, _: str) -> Typed | None:
     if dates.ambiguous:
         said = f"Day and month of {column.name!r} could be the other way round; they were read as {dates.formats[0]}."
         repairs.append(Repair(code="ambiguous-dates", subject=column.name, count=int(total), text=said, changed=False))
-    reading = Reading(form="date", formats=dates.formats, missing=nothing)
+    repairs += _told_beyond(int(column.rows(kept[dates.beyond])), column.name)
+    told = tuple(text for text in (*nothing, *(column.stripped[place] for place in bad)) if text)[:20]
+    reading = Reading(form="date", formats=dates.formats, missing=told)
     return Typed(column.spread(values, np.datetime64("NaT")), reading, repairs)
 
 

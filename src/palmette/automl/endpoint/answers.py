@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 """By which two answers to one row may differ: sums are taken in another order for many rows than for one."""
+EXACT = 2**63
+"""From which on not every reader of JSON takes a whole number; its digits are handed over."""
 
 Row = dict[str, str | bool | float | None]
 
@@ -53,9 +56,12 @@ def plain(value: Any, kind: str = "") -> str | bool | float | None:
     if isinstance(value, bool | np.bool_):
         return str(bool(value)).lower() if kind in ("categorical", "text") else bool(value)
     if isinstance(value, int | np.integer):
-        return int(value)
+        whole = int(value)
+        return whole if abs(whole) < EXACT else str(whole)
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
+    if isinstance(value, dt.timedelta | np.timedelta64):
+        return pd.Timedelta(value).total_seconds()
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
