@@ -45,3 +45,18 @@ def test_a_file_name_does_not_reach_the_terminal_as_it_is(tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", ["plain 😀 שלום", "\x1b[1mbold\x1b[0m\n", "\r\x1b[2K"])
 def test_what_is_ours_stays(text: str) -> None:
     assert harmless(text) == text
+
+
+def test_a_current_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    here = tmp_path / "gone"
+    here.mkdir()
+    command = ["sh", "-c", f"rmdir ../gone && exec {sys.executable} -m palmette predict latest --input a.csv"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and done.stderr == "The current folder is gone. Change to another: cd [no-folder]\n"
+
+
+def test_an_answer_that_cannot_be_written_is_an_error_that_is_told() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "palmette", "show", "nothing-of-this-name", "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and '"code": "unknown-run"' in done.stderr and "Traceback" not in done.stderr

@@ -150,6 +150,26 @@ def test_events_that_are_missing_are_damage(tmp_path: Path) -> None:
         run_state(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ALTER TABLE events RENAME TO kept; CREATE VIEW events AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL "
+        "SELECT x + 1 FROM c) SELECT kept.* FROM kept, c",
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
+        "ALTER TABLE events ADD COLUMN more AS (hex(zeroblob(90000000)))",
+    ],
+    ids=["view", "trigger", "computed"],
+)
+def test_a_journal_that_computes_or_acts_by_itself_is_refused(script: str, tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(ActorReused(actor="a"))
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection:
+        connection.executescript("DROP INDEX paid;" + script)
+    for use in (run_state, Journal):
+        with pytest.raises(RunError, match="broken-journal"):
+            use(tmp_path)
+
+
 def test_what_is_no_run_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is not a run folder"):
         read_journal(tmp_path)

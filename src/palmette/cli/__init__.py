@@ -104,6 +104,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     as_json = "--json" in arguments
     try:
         require_text(arguments)
+        _require_folder()
         cli.main(arguments, prog_name="palmette", standalone_mode=False)
     except PalmetteError as error:
         _report(error, as_json)
@@ -128,6 +129,14 @@ def _end_in_order() -> None:
             signal.signal(one, signal.default_int_handler)
 
 
+def _require_folder() -> None:
+    """Raises UserError where the current folder was removed: no path leads anywhere."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UserError("The current folder is gone.", "Change to another: cd", code="no-folder") from error
+
+
 def _is_there(command: _Command) -> bool:
     return importlib.util.find_spec(command.place.partition(":")[0]) is not None
 
@@ -145,7 +154,11 @@ def _report(error: PalmetteError, as_json: bool) -> None:
             "problems": problems,
             "exit_code": error.exit_code,
         }
-        click.echo(hide(json.dumps({"error": body}, indent=2, ensure_ascii=False)))
+        said = hide(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+        try:
+            click.echo(said)
+        except OSError:  # of a full disk, where this is the error that is told
+            click.echo(said, err=True)
     else:
         click.echo(hide(str(error)), err=True)
 

@@ -63,6 +63,12 @@ _ANSWER = (
     "WHERE kind = 'call_answered' AND json_extract(body, '$.request') = ?"
 )
 
+_FOREIGN = (
+    "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') "
+    "UNION ALL SELECT name FROM pragma_table_xinfo('events') WHERE hidden"
+)
+"""Parts of a database by which reading or writing may take for ever, or do something else."""
+
 
 class Journal:
     """The journal of a run folder, open for writing by exactly one process."""
@@ -247,6 +253,9 @@ def _event(seq: int, body: str) -> Event:
 
 
 def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
+    """RunError for a format that is not read; ValueError for a journal with what no palmette puts into one."""
+    if foreign := connection.execute(_FOREIGN).fetchone():
+        raise ValueError(f"it has {foreign[0]!r}, which is computed or acts by itself")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version and not OLDEST <= version <= SCHEMA:  # 0: a journal that is just being made
         age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
