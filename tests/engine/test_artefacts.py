@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import string
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palmette.engine import ArtefactStore
-from palmette.errors import DeveloperError
+from palmette.errors import DeveloperError, RunError
 
 names = st.text(string.ascii_letters + "._-é ", min_size=1, max_size=6).filter(lambda name: name.strip(". ") == name)
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
@@ -78,3 +79,12 @@ def test_paths_that_would_escape_are_refused(tmp_path: Path, path: str) -> None:
 def test_a_digest_covers_the_texts(tmp_path: Path) -> None:
     store = ArtefactStore(tmp_path)
     assert store.put({"path": "a", "text": "1"}) != store.put({"path": "a", "text": "2"})
+
+
+def test_an_object_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    store = ArtefactStore(tmp_path)
+    digest = store.put({"a": 1})
+    (tmp_path / "objects" / digest).unlink()
+    os.mkfifo(tmp_path / "objects" / digest)
+    with pytest.raises(RunError, match="broken-object"):
+        store.get(digest)

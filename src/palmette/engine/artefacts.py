@@ -11,6 +11,7 @@ In an object a text file is `{"path": ..., "text_sha256": ...}`, so the digest o
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -116,6 +117,8 @@ class ArtefactStore:
     def _load(self, digest: str) -> bytes:
         path = self.objects / digest
         try:
+            if path.exists() and not path.is_file():
+                raise OSError(errno.EINVAL, "it is a pipe, a device or a folder")
             content = path.read_bytes()
         except OSError as error:
             if fault := machine_fault(error):
