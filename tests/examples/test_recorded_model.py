@@ -62,6 +62,7 @@ def recorded_calls(name: str) -> int:
 @pytest.fixture(autouse=True)
 def shared_spark(monkeypatch: pytest.MonkeyPatch, warm_spark: WarmSpark) -> None:
     monkeypatch.setattr(environment, "WarmSpark", lambda *_, **__: warm_spark)
+    monkeypatch.setattr(WarmSpark, "handed_over", lambda self: self)
     monkeypatch.setattr(WarmSpark, "stop", lambda self: None)
 
 
