@@ -1,4 +1,4 @@
-"""Pull requests: a branch made in a worktree of its own, pushed, and opened on GitHub, GitLab or locally.
+"""Pull requests: a branch made in a checkout of its own, pushed, and opened on GitHub, GitLab or locally.
 
 git       the program, bounded in time, without prompts and hooks
 borrowed  a repository's objects and branches, without what steers git in it

@@ -144,7 +144,7 @@ class Git:
     def _end(self, process: subprocess.Popen[str]) -> str:
         """Ends the command and what it started (ssh, remote helpers); returns what it complained about.
 
-        It is asked to first: then git takes its locks, and worktrees that are half made, away.
+        It is asked to first: then git takes its locks and what is half made away.
         """
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
