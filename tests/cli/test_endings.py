@@ -19,7 +19,7 @@ from palmette.engine import run_state
 def start(place: Path, pause: float, before: str = "", **streams: int) -> subprocess.Popen[str]:
     """A toy run in a process of its own, with `place/runs` for its folder."""
     arguments = toys.arguments(place / "outside", pause=pause)
-    given = [word for name, value in dict(arguments["given"]).items() for word in ("--given", f"{name}={value}")]  # type: ignore[arg-type]
+    given = [word for name, value in dict(arguments["given"]).items() for word in ("--given", f"{name}={value}")]  # type: ignore[arg-type]  # a mapping, as the toys give it
     command = [sys.executable, "-m", "palmette", "run", str(toys.TOPOLOGY), *given]
     wanted = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     return subprocess.Popen(

@@ -80,7 +80,7 @@ def test_a_class_says_what_it_is_without_an_instance(case: ActorCase, team: Smal
 def test_the_same_input_gives_the_same_output_and_survives_the_store(
     case: ActorCase, team: SmallTeam, context: Callable[..., Context], tmp_path: Path
 ) -> None:
-    store = ArtefactStore(tmp_path / "store")
+    store = ArtefactStore(tmp_path)
     actor, asked = case.make(team), case.input(team)
     before = asked.model_dump_json()
     first, second = actor.run(asked, context(case)), case.make(team).run(asked, context(case))

@@ -35,7 +35,7 @@ from palmette.automl.modalities.tabular.scoring import CLASSIFICATION, REGRESSIO
 from palmette.sandbox import Limits, Sandbox, python_command
 
 KINDS = {column.kind: column for column in COLUMNS}
-MOST_LINES = 200
+MOST_LINES = 210
 MADE = Threshold(column="target", comparison=">=", value=1.5)
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "everything": ("binary", {"algorithms": ALGORITHMS, "metric": "roc_auc"}),
