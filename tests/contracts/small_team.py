@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
+from palmette.bench.featbench.ground import SharedBench
 from palmette.engine import Attempt, Context, create, load, names
 from palmette.features.environment import services_of
 from palmette.features.inputs import Inputs, read_inputs
-from palmette.features.workbench import Workbench
 from palmette.llm.models import Models
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -57,7 +57,7 @@ class SmallTeam:
     @cached_property
     def services(self) -> dict[str, object]:
         run, view = self.inputs.run, self.inputs.view
-        bench = Workbench(
+        bench = SharedBench(
             run=run,
             repository=self.repository,
             checkout=self.repository,
