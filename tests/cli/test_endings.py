@@ -37,7 +37,7 @@ def the_run(place: Path) -> Path:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda one: one.name)
 def test_who_asks_to_end_ends_in_order(number: signal.Signals, tmp_path: Path) -> None:
-    running = start(tmp_path, pause=1.0)
+    running = start(tmp_path, pause=0.3)
     while not (tmp_path / "outside" / "calls").exists():
         time.sleep(0.02)
     running.send_signal(number)
