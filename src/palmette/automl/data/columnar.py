@@ -28,20 +28,25 @@ def parquet_frame(opened: Opened) -> pd.DataFrame:
     try:
         known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
         opened.require_size(known.num_rows, known.num_columns)
-        groups = [known.row_group(place) for place in range(known.num_row_groups)]
-        chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-        _require(opened, sum(_size(chunk) for chunk in chunks))
+        _require(opened, sum(_size(known.row_group(place), known.schema) for place in range(known.num_row_groups)))
         # As a dictionary, a text is held once, however many cells it stands in.
-        folded = sorted({chunk.path_in_schema for chunk in chunks if chunk.physical_type == TEXTS})
+        columns = [known.schema.column(place) for place in range(known.num_columns)]
+        folded = sorted(column.path for column in columns if column.physical_type == TEXTS)
         table = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=folded).read()
         return frame_of(opened, table)
     except (pa.ArrowException, *DAMAGE) as error:
         raise damaged(opened, error) from error
 
 
-def _size(chunk: Any) -> int:
-    """Bytes that a column of a row group takes at least in memory."""
-    return int(max(chunk.total_uncompressed_size, chunk.num_values * CELL))
+def _size(group: Any, schema: Any) -> int:
+    """Bytes that a row group takes at least in memory.
+
+    What it says of single columns is only looked at for lists: where that is damaged, the library aborts.
+    """
+    places = range(group.num_columns)
+    lists = [place for place in places if schema.column(place).max_repetition_level]
+    values = (len(places) - len(lists)) * group.num_rows + sum(group.column(place).num_values for place in lists)
+    return int(max(group.total_byte_size, values * CELL))
 
 
 def arrow_frame(opened: Opened) -> pd.DataFrame:
