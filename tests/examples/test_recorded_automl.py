@@ -6,6 +6,7 @@ it is asked now (who works on a plan, that on the plan), and what comes of it is
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from palmette.automl.actors.assembler import actor as assembling
 from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.environment import topology_file
 from palmette.automl.modalities.tabular import Blueprint
+from palmette.automl.modalities.tabular import draft as drafting
 from palmette.engine import RunResult, run_environment
 from palmette.llm import cassette
 from palmette.llm.messages import Message
@@ -50,11 +52,13 @@ def label(role: str, messages: Sequence[Message]) -> str:
 def _by_role(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette, "_key", label)
     monkeypatch.setattr(assembling, "FOREIGN_SECONDS", 2.0)
+    few = functools.partial(drafting.Blueprint, trials=0)
+    monkeypatch.setattr(drafting, "Blueprint", few)
 
 
 def replay(folder: Path, **arguments: Any) -> RunResult:
-    """A run on the recorded answers, with five seconds for training."""
-    return run_environment("automl", {"settings": {"seconds": 5.0}, **arguments}, folder)
+    """A run on the recorded answers: every starting point and nothing else, so that no clock decides what is tried."""
+    return run_environment("automl", {"settings": {"seconds": 60.0}, **arguments}, folder)
 
 
 def until_compared(topology: str, folder: Path) -> str:
@@ -90,11 +94,11 @@ def test_a_recorded_repair_comes_to_its_model_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "topology", "own"), [
-    ("parcels", "automl", "slack"),
-    ("firings", "iml_mono", "products"),
+    ("parcels", "automl", {"slack"}),
+    ("firings", "iml_mono", {"products", "gaussian_process"}),
 ])  # fmt: skip
-def test_a_recorded_run_comes_to_its_model_again(name: str, topology: str, own: str, tmp_path: Path) -> None:
-    """Every agent of a topology on a model, and an algorithm of a model's own that training measures."""
+def test_a_recorded_run_comes_to_its_model_again(name: str, topology: str, own: set[str], tmp_path: Path) -> None:
+    """Every agent of a topology on a model, and algorithms of a model's own that training measures."""
     file = until_compared(topology, tmp_path)
     told = f"replay:{RECORDED / name / 'answers.json'}"
     data = [str(RECORDED / name / f"{name}.csv")]
@@ -104,9 +108,9 @@ def test_a_recorded_run_comes_to_its_model_again(name: str, topology: str, own: 
     assert asked(result) == roles - {"planner"}
     assert not result.artefact("assembly", Assembly).repairs
     comparison = result.artefact("comparison", Comparison)
-    assert own in {one.algorithm for one in comparison.leaderboard}
-    if name == "firings":  # where it is the best by far: one of a coder's own may be delivered
-        assert own in {one.algorithm for one in comparison.selection.members}
+    assert own <= {one.algorithm for one in comparison.leaderboard}
+    if name == "firings":  # where they are the best by far: a coder's own may be delivered
+        assert own & {one.algorithm for one in comparison.selection.members}
 
 
 def asked(result: RunResult) -> set[str]:
