@@ -27,7 +27,7 @@ _CLIENT = """#!{python} -IS
 import array, json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as service:
     service.connect({path!r})
-    socket.send_fds(service, [json.dumps([sys.argv[1:], dict(os.environ)]).encode() + b"\\n"], [0, 1, 2])
+    socket.send_fds(service, [json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]).encode() + b"\\n"], [0, 1, 2])
     sys.exit(int(service.makefile().read()))
 """
 
@@ -52,6 +52,7 @@ class Service:
     def __init__(self, folder: Path) -> None:
         self.asked: list[argparse.Namespace] = []
         self.clients: list[dict[str, str]] = []
+        self.places: list[Path] = []
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(folder / "service"))
@@ -77,8 +78,10 @@ class Service:
             said, fds, _, _ = socket.recv_fds(client, 1 << 20, 3)
             while not said.endswith(b"\n"):
                 said += client.recv(1 << 20)
-            argv, environment = json.loads(said)
+            argv, environment, place = json.loads(said)
             self.clients.append(environment)
+            if argv[0] == "run":
+                self.places.append(Path(place))
             try:
                 status = self._done(argv, fds)
             finally:

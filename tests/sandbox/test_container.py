@@ -88,6 +88,7 @@ def test_it_is_asked_for_with_no_more_than_it_may_have(
     assert len(mounts) == 1 and "palmette-" in mounts.pop(), "its private folder alone may be changed"
     assert f'type=bind,"src={work}","dst={work}",readonly' in asked.mount
     assert "hidden" not in str(asked) and not any("SERVICE_KEY" in one for one in service.clients)
+    assert service.places and not any(one == Path.cwd() or one.exists() for one in service.places)
 
 
 def test_it_ends_where_it_runs_when_its_time_is_over(contained: Sandbox, service: Service, work: Path) -> None:

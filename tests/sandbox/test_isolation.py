@@ -323,6 +323,7 @@ def judged(program: bytes, number: int, *arguments: int) -> int:
         (72, (3, 4, 0), False, 0),
         (70, (), True, errno.ENOSYS),  # msgrcv
         (31, (), False, errno.ENOSYS),  # shmctl
+        (278, (), True, errno.ENOSYS),  # vmsplice
         (157, (4, 0), True, errno.EPERM),  # prctl: that nobody may look, that it may never become more
         (157, (38, 1), True, 0),
         (90, (0, 0o4755), True, errno.EPERM),  # chmod

@@ -175,6 +175,7 @@ def test_a_program_leaves_a_quarter_of_the_room_on_a_disk(tmp_path: Path, monkey
         ("VmRSS: 1200 kB", 0, 0, False),
         ("VmRSS: 1200 kB\nunshared", 0, 0, True),
         ("VmRSS: 900 kB", 1000, 3, False),
+        ("VmRSS: 100 kB\nHugetlbPages: 1000 kB\nunshared:", 0, 0, True),
         ("VmRSS: 900 kB", 1100, 2, False),
         ("VmRSS: 900 kB", 1100, 3, True),
     ],

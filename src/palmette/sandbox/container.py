@@ -106,7 +106,7 @@ class Container:
             quiet = subprocess.DEVNULL
             with (folder / "said").open("wb") as said:
                 process = subprocess.Popen(
-                    argv, env=_client(), stdin=quiet, stdout=quiet, stderr=said, start_new_session=True
+                    argv, cwd=folder, env=_client(), stdin=quiet, stdout=quiet, stderr=said, start_new_session=True
                 )
             channel = _called(folder / "gate", process)
             if channel is None:

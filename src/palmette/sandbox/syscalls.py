@@ -50,7 +50,7 @@ _NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "shmget": (29, 194), "socket": (41, 198), "socketpair": (53, 199), "swapoff": (168, 225), "swapon": (167, 224),
     "symlink": (88, None), "symlinkat": (266, 36), "syslog": (103, 116), "truncate": (76, 45), "umount2": (166, 39),
     "unshare": (272, 97), "userfaultfd": (323, 282), "utime": (132, None), "utimensat": (280, 88),
-    "utimes": (235, None),
+    "utimes": (235, None), "vmsplice": (278, 75),
 }
 # fmt: on
 
@@ -63,9 +63,11 @@ _SYSTEM = (
 )
 _KERNEL = "add_key bpf io_uring_enter io_uring_register io_uring_setup keyctl perf_event_open request_key userfaultfd"
 _OUTLIVING = (
-    "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget"
+    "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget "
+    "vmsplice"
 )
-"""Memory that no process seems to have, or that stays when all have ended: theirs, and that of others."""
+"""Memory that no process seems to have (a pipe holds on to a page, and by it to all of a large one), or that stays when
+all have ended: theirs, and that of others."""
 _COMMON = "inotify_init inotify_init1 io_setup"
 """Of which all of a user's processes, or all of the machine's, have a certain number together."""
 _LURES = "mknod mknodat symlink symlinkat"

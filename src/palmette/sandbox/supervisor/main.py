@@ -95,6 +95,8 @@ def become(spec: dict[str, Any]) -> NoReturn:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         walls.end_with_parent()
+        if spec["ending"]:
+            os.chdir(spec["scratch"])  # what a service leaves where it was asked goes with the program
         argv = spec["argv"] if spec["ending"] else _walled(spec)
         os.execvpe(argv[0], argv, spec["env"])
     except OSError as error:

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from .tree import read
 
-_HELD = (b"VmRSS:", b"VmSwap:", b"VmPTE:")
-"""Of a process: in memory, on a swap device, and the tables that say where."""
+_HELD = (b"VmRSS:", b"VmSwap:", b"VmPTE:", b"HugetlbPages:")
+"""Of a process: in memory, on a swap device, the tables that say where, and large pages set apart for that."""
 _SHARE = (b"Pss:", b"SwapPss:")
-"""The same without the tables, where pages are divided among those who share them."""
+"""The first two of these, where pages are divided among those who share them."""
 
 
 _SHARED = b"/dev/zero (deleted)"
