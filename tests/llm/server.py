@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -121,6 +122,23 @@ def drips(seconds: float) -> Behaviour:
             time.sleep(0.1)
 
     return behave
+
+
+def endless(handler: Handler) -> None:
+    """Sends blanks as long as anybody reads them."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    with suppress(OSError):
+        while True:
+            handler.wfile.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+
+
+def unfolds(size: int) -> Behaviour:
+    """An answer of a thousandth of what it unpacks to."""
+    body = gzip.compress(b" " * size)
+    return lambda handler: handler.send(200, body, Content_Encoding="gzip")
 
 
 def drops(handler: Handler) -> None:

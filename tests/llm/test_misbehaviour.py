@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from palmette.engine.ledger import Ledger
 from palmette.engine.recorder import Recorder
 from palmette.engine.setup import NoObserver
 from palmette.engine.topology import Node
-from palmette.errors import ModelError, RunStopped
+from palmette.errors import ModelError, RunStopped, UserError
 from palmette.llm import Message, Models, Prompt, Settings, api
 from palmette.llm.opening import ModelChoice, open_models
 from palmette.llm.tokens import estimate_tokens
@@ -169,6 +170,37 @@ def test_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ModelError) as caught:
         run(tmp_path, url, monkeypatch)
     assert caught.value.code == "model-unreachable"
+
+
+def test_why_there_is_no_connection_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with s.serving(s.answers(GOOD)) as server, pytest.raises(ModelError) as caught:
+        run(tmp_path, server.url.replace("http:", "https:"), monkeypatch)
+    assert caught.value.code == "model-unreachable" and "SSL" in caught.value.message
+
+
+@pytest.mark.parametrize("address", ["ftp://me:{}@proxy.example", "http://me:{}/x@proxy.example:80"])
+def test_a_proxy_that_is_no_address_is_a_mistake_of_the_setting(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", address.format("planted-passw0rd"))
+    with pytest.raises(UserError) as caught:
+        run(tmp_path, "http://model.example/v1", monkeypatch)
+    assert caught.value.code == "model-setup" and "PROXY" in caught.value.remedy
+    assert "planted" not in str(caught.value)
+
+
+def test_a_proxy_that_shows_what_it_was_sent_shows_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither as the address has it, nor decoded, nor as the header carries it."""
+
+    def shows(handler: s.Handler) -> None:
+        sent = str(handler.headers["Proxy-Authorization"])
+        meant = base64.b64decode(sent.partition(" ")[2]).decode()
+        handler.send(400, f"{sent} is {meant} or planted%40passw0rd".encode(), "text/plain")
+
+    with s.serving(shows) as proxy, pytest.raises(ModelError) as caught:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("//", "//me:planted%40passw0rd@").removesuffix("/v1"))
+        run(tmp_path, "http://model.example/v1", monkeypatch)
+    assert caught.value.message.count("[hidden]") == 3 and "planted" not in caught.value.message
 
 
 USABLE = {
@@ -336,6 +368,17 @@ def test_tokens_that_nobody_counts_are_estimated(tmp_path: Path, monkeypatch: py
         result = run(tmp_path, server.url, monkeypatch)
     (asked,) = server.asked
     spend = result.state.spent.spend
+    assert spend.input_tokens == sum(estimate_tokens(message["content"]) for message in asked["messages"])
+    assert spend.output_tokens == estimate_tokens(GOOD)
+
+
+@pytest.mark.parametrize("count", [-5, 10**30])
+def test_counts_that_cannot_be_are_none(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = s.completion([{"index": 0, "message": {"role": "assistant", "content": GOOD}}])
+    body["usage"] = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
+    with s.serving(s.sends(body)) as server:
+        spend = run(tmp_path, server.url, monkeypatch).state.spent.spend
+    (asked,) = server.asked
     assert spend.input_tokens == sum(estimate_tokens(message["content"]) for message in asked["messages"])
     assert spend.output_tokens == estimate_tokens(GOOD)
 

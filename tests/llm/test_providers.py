@@ -146,9 +146,7 @@ def test_how_google_says_that_a_key_is_wrong_and_when_to_come_back(serve: Serve,
 
 
 @foreign
-def test_a_truncated_answer_is_never_used_and_a_refusal_stops(
-    protocol: Protocol, serve: Serve, tmp_path: Path
-) -> None:
+def test_a_truncated_answer_is_never_used_and_a_refusal_stops(protocol: Protocol, serve: Serve, tmp_path: Path) -> None:
     with serve(protocol, protocol.answers(GOOD, "length"), protocol.answers(GOOD)) as server:
         assert script(run(protocol, tmp_path / "cut")) == 'print("hello")\n'
     assert len(server.asked) == 2 and "was cut off" in str(server.asked[1])
@@ -182,6 +180,18 @@ def test_what_is_no_answer_is_tried_again_and_never_paid(
     with serve(protocol, behaviour, protocol.answers(GOOD)) as server:
         result = run(protocol, tmp_path / "run")
     assert script(result) and len(server.asked) == 2 and result.state.spent.spend.calls == 1
+
+
+@pytest.mark.parametrize("protocol", [COMPATIBLE, OPENROUTER, ANTHROPIC, GOOGLE], ids=lambda one: one.model)
+def test_an_answer_without_an_end_is_not_read_to_it(
+    protocol: Protocol, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is packed, at the first exchange, and over the connections that are made for the second."""
+    monkeypatch.setattr("palmette.llm.bounded.MOST", 1 << 20)
+    for name, behaviours in (("first", [s.unfolds(2 << 20)]), ("second", [protocol.answers("no code"), s.endless])):
+        with serve(protocol, *behaviours) as server, pytest.raises(ModelError, match="longer than 1 MiB") as caught:
+            run(protocol, tmp_path / name)
+        assert caught.value.code == "answer-endless" and len(server.asked) == len(behaviours)
 
 
 @foreign

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from palmette.documents import Model
 from palmette.errors import DeliveryError
+from palmette.llm.secrets import hider
 
 ATTEMPTS = 4
 SECONDS = 60.0
@@ -137,4 +138,5 @@ def _error(name: str, refusal: ForgeError) -> DeliveryError:
         case status:
             code, what = "forge-refused", f"refuses the pull request (status {status})"
     tried = f" after {ATTEMPTS} attempts" if refusal.passing else ""
-    return DeliveryError(f"{name} {what}{tried}: {str(refusal).strip()[:500] or 'no message'}.", code=code)
+    said = hider()(str(refusal)).strip()  # e.g. of a proxy that shows what it was sent
+    return DeliveryError(f"{name} {what}{tried}: {said[:500] or 'no message'}.", code=code)

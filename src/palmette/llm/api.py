@@ -12,7 +12,7 @@ import importlib.util
 import os
 import threading
 import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +36,8 @@ LONGEST_WAIT = 60.0
 """Seconds between two tries; a provider that asks for more counts as out of reach."""
 FIRST_WAIT = 1.0
 """Seconds before the second try; doubled before each further one."""
+MOST_TOKENS = 10**9
+"""Of one exchange; a provider that counts more has not counted them."""
 
 _PASSING = frozenset({408, 409, 425, 429})
 """Client errors after which the same request may be answered."""
@@ -94,6 +96,8 @@ class ApiProvider:
         from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
         from pydantic_ai.settings import ModelSettings
 
+        from palmette.llm.bounded import EndlessError
+
         asked = ModelSettings(
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
@@ -105,9 +109,13 @@ class ApiProvider:
             response = wait_for(_request(self.api, _messages(prompt), asked))
         except ContentFilterError as error:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
-        except ModelAPIError:
-            raise
         except Exception as error:
+            for cause in _causes(error):
+                if isinstance(cause, EndlessError):
+                    remedy = "Check the base URL, or lower `max_tokens`."
+                    raise self._error("answer-endless", str(cause), remedy) from error
+            if isinstance(error, ModelAPIError):
+                raise
             raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
         if not response.text and response.finish_reason is None:
             raise _UnreadableError("What came back is empty, without a reason.")
@@ -115,15 +123,16 @@ class ApiProvider:
 
     def _reply(self, prompt: Prompt, response: ModelResponse) -> Reply:
         usage, text = response.usage, self._hide(response.text or "")
+        read, written = (count if 0 < count < MOST_TOKENS else 0 for count in (usage.input_tokens, usage.output_tokens))
         cut = response.finish_reason == "length"
         declined = response.finish_reason == "content_filter"
         return Reply(
             text=text,
             finish="length" if cut else "refused" if declined else "stop",
             model=self.name,
-            input_tokens=usage.input_tokens or sum(estimate_tokens(message.text) for message in prompt.messages),
-            output_tokens=usage.output_tokens or estimate_tokens(text),
-            counted=usage.has_values(),
+            input_tokens=read or sum(estimate_tokens(message.text) for message in prompt.messages),
+            output_tokens=written or estimate_tokens(text),
+            counted=bool(read or written),
         )
 
     def _error(self, code: str, message: str, remedy: str) -> ModelError:
@@ -163,12 +172,16 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
     install = f"Run: pip install 'palmette[{extra}]'"
     if importlib.util.find_spec("pydantic_ai") is None or importlib.util.find_spec("tenacity") is None:
         raise UserError(f"The model {provider}:{model} needs packages that are not installed.", install, code="no-llm")
-    from pydantic_ai.exceptions import UnsupportedSettingWarning
+    from httpx2 import InvalidURL
+    from pydantic_ai.exceptions import UnsupportedSettingWarning, UsageExtractionFailedWarning
     from pydantic_ai.exceptions import UserError as SetupError
     from pydantic_ai.models import infer_model
 
+    from palmette.llm.bounded import bounded
+
     # The library leaves out what a model does not take, e.g. a temperature, and warns of it at every call.
     warnings.simplefilter("ignore", UnsupportedSettingWarning)
+    warnings.simplefilter("ignore", UsageExtractionFailedWarning)
     warnings.filterwarnings("ignore", "Sampling parameters .* are not supported")
     os.environ.setdefault("AWS_MAX_ATTEMPTS", "1")  # the only way to tell Amazon's client not to try again
     # Chat completions, which all that is compatible understands, and not OpenAI's own Responses API.
@@ -180,12 +193,19 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
 
             key = os.environ.get(_KEYS[provider]) or "not-needed"
             own = OpenAICompatibleProvider(provider, base_url=_base_url(provider), api_key=key)
-            return OpenAIChatModel(model, provider=own)
+            return bounded(OpenAIChatModel(model, provider=own))
         if provider in _BASE_URLS:
             os.environ.setdefault(_BASE_URLS[provider][0], _base_url(provider))
-        return infer_model(f"{kind}:{model}")
+        return bounded(infer_model(f"{kind}:{model}"))
     except ImportError as error:
-        raise UserError(f"The provider {provider!r} is not installed.", install, code="no-llm") from error
+        missing, _, _ = _brief(error).partition(",")
+        raise UserError(f"The provider {provider!r} cannot be used: {missing}.", install, code="no-llm") from error
+    except (ValueError, InvalidURL) as error:
+        raise UserError(
+            f"The model {provider}:{model} cannot be used: {hide(_brief(error))}.",
+            "Check the addresses in the environment: of the base URL, and of proxies (HTTPS_PROXY, ALL_PROXY, ...).",
+            code="model-setup",
+        ) from error
     except SetupError as error:
         if str(error).startswith("Unknown model"):
             raise unknown_provider(provider, model) from error
@@ -251,6 +271,8 @@ def _explain(error: Exception, tried: int) -> tuple[str, str, str]:
     from pydantic_ai import exceptions as api
 
     told, often = _brief(error), f"{tried} times" if tried > 1 else "once"
+    if isinstance(error, api.ModelConnectionError):
+        told = _brief(list(_causes(error))[-1])  # the libraries say no more than that there is no connection
     rules: tuple[tuple[type[Exception], str, str, str], ...] = (
         (api.ModelAuthenticationError, "model-key", "The key was refused", "Check the key in the environment."),
         (api.ModelNotFoundError, "model-unknown", "There is no such model", "Check its name and the base URL."),
@@ -270,7 +292,15 @@ def _explain(error: Exception, tried: int) -> tuple[str, str, str]:
     return "model-failed", f"It failed, {often}: {told}.", "Resume later."
 
 
-def _brief(error: Exception) -> str:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what led to it, the first cause last."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _brief(error: BaseException) -> str:
     return (" ".join(str(error).split()) or type(error).__name__)[:400].rstrip(".")
 
 

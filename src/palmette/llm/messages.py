@@ -55,8 +55,8 @@ class Reply(Model):
     """`length`: cut off at `max_tokens`. `refused`: the model or its provider declined."""
     model: str
     """Which model it was, as `provider:name`."""
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
     counted: bool = True
     """The provider counted the tokens; else they are estimates."""
     by_person: bool = False

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 from palmette.documents import read_text
 from palmette.errors import InputError, Problem
@@ -24,8 +26,8 @@ _SECRET = re.compile(
     r"(^|_)((API)?KEY|TOKEN|SECRETS?|PASS|PASSPHRASE|PASSWD|AUTH|CREDENTIALS?|DSN|WEBHOOK_URL)(_|$|\d)|PASSWORD",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"\w://[^/?#\s@]*?:([^/?#\s@]+)@")
-"""The password in an address, whatever the variable is called."""
+_IN_URL = re.compile(r"\w://([^/?#\s@:]*):([^?#\s@]+)@")
+"""User and password in an address, whatever the variable is called."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
@@ -56,12 +58,19 @@ def hider() -> Callable[[str], str]:
     """A function that takes every secret of this process's environment out of a text."""
     named = {value for name, value in os.environ.items() if _SECRET.search(name)}
     found = {value for value in named if not _is_file(value)}  # e.g. a file of credentials
-    found |= {password for value in os.environ.values() for password in _IN_URL.findall(value)}
+    in_urls = [credentials for value in os.environ.values() for credentials in _IN_URL.findall(value)]
+    found |= {spelt for user, password in in_urls for spelt in _spellings(user, password)}
     secrets = {value for value in found if len(value) >= SHORTEST}
     if not secrets:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(secrets, key=len, reverse=True)))
     return lambda text: pattern.sub(HIDDEN, text)
+
+
+def _spellings(user: str, password: str) -> tuple[str, ...]:
+    """A password as its address has it, as far as a library may read it, as it is meant, and as headers carry it."""
+    meant = unquote(password)
+    return password, password.partition("/")[0], meant, b64encode(f"{unquote(user)}:{meant}".encode()).decode()
 
 
 def _is_file(value: str) -> bool:
