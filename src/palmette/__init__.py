@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ def build_features(run_file: str | Path, *, observer: Observer | None = None) ->
     """
     from palmette.engine import new_run_folder, run_environment
 
-    path = Path(run_file).resolve()
+    path = Path(os.path.realpath(run_file))
     return run_environment("features", {"run_file": str(path)}, new_run_folder(path.stem), observer)
 
 

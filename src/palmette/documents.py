@@ -203,6 +203,8 @@ def _missing(path: Path) -> InputError:
         names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
     except OSError:
         names = []
+    if path.is_symlink():
+        return _refusal(path, "no-such-file", "This is a link that leads nowhere.", "Mend it, or name the file itself.")
     where = "" if parent.is_dir() else f" Its folder {str(parent)!r} does not exist either."
     return InputError(
         [

@@ -121,6 +121,12 @@ class MachineError(PalmetteError):
     exit_code = 3
 
 
+def named(path: object) -> str:
+    """A path as messages have it: in quotes, and of one without end no more than tells what it is."""
+    text = str(path)
+    return repr(text) if len(text) <= 300 else f"{text[:100]!r}... ({len(text)} characters)"
+
+
 def require_text(given: object) -> None:
     """Raises UserError for a text, however deep in lists and mappings, that is none: no journal could keep it."""
     if isinstance(given, Mapping):
@@ -134,6 +140,17 @@ def require_text(given: object) -> None:
         except UnicodeEncodeError:
             message, remedy = f"{given!r} is not text in UTF-8.", "Write it so, or rename a file of such a name."
             raise UserError(message, remedy, code="no-text") from None
+
+
+_UNUSABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES, errno.EPERM}
+
+
+def path_fault(error: BaseException) -> UserError | None:
+    """What a path that was given cannot be used for, wherever it was noticed; None for what is no fault of a path."""
+    if not isinstance(error, OSError) or error.errno not in _UNUSABLE or not error.filename:
+        return None
+    message = f"The path {named(os.fsdecode(error.filename))} cannot be used: {error.strerror}."
+    return UserError(message, "Name another, or have it made one that you may use.", code="unusable-path")
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}

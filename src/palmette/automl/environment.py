@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
@@ -119,8 +120,9 @@ def topology_file(name: str) -> Path:
     built_in = {path.stem: path for path in TOPOLOGIES.glob("*.yaml")}
     if name in built_in:
         return built_in[name]
-    if Path(name).is_file():
-        return Path(name)
+    with suppress(OSError):  # longer than a path can be
+        if Path(name).is_file():
+            return Path(name)
     raise UserError(
         f"There is no topology {name!r}.{did_you_mean(name, built_in)}",
         f"Built in are {', '.join(sorted(built_in))}; or give the path of a topology file.",
@@ -153,6 +155,13 @@ def _read(named: tuple[str, ...], table: str) -> tuple[Places, Dataset]:
 def _named_in(text: str) -> tuple[str, ...]:
     """Files that the request names and that exist, else the first set of a hub."""
     dataset = read_request(text).requirements.dataset
-    files = tuple(str(Path(name).absolute()) for name in dataset.files if Path(name).exists())
+    files = tuple(str(Path(name).absolute()) for name in dataset.files if _is_there(name))
     hubs = [f"{one.hub}:{one.id}" for one in dataset.hub if one.hub in ("openml", "uci", "sklearn")]
     return files or tuple(hubs[:1])
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except OSError:  # longer than a path can be
+        return False

@@ -28,6 +28,7 @@ from palmette.errors import (
     UserError,
     did_you_mean,
     machine_fault,
+    path_fault,
     require_text,
 )
 
@@ -116,7 +117,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         click.echo("\nInterrupted. A run that was under way goes on with: palmette resume latest", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
-        found = machine_fault(error) or _bug(error)
+        found = machine_fault(error) or path_fault(error) or _bug(error)
         _report(found, as_json)
         sys.exit(found.exit_code)
     sys.exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -31,7 +32,7 @@ def features(
     from palmette.engine import ConsoleHuman, NoHuman, new_run_folder, run_environment
     from palmette.features.questions import answered
 
-    run_file = run_file.resolve()
+    run_file = Path(os.path.realpath(run_file))
     answers = answered(run_file, NoHuman() if human == "none" else ConsoleHuman(), model)
     arguments: dict[str, JsonValue] = {
         "run_file": str(run_file),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from palmette.errors import MachineError, PalmetteError, RunError
+from palmette.errors import MachineError, PalmetteError, RunError, named
 
 ROOM = 1 << 20
 """Bytes that an answer takes at most, and the event that speaks of it."""
@@ -26,7 +26,7 @@ _UNWRITABLE = {
 def unwritable(folder: Path, reason: str | None) -> MachineError:
     """A run has nowhere to be kept."""
     return MachineError(
-        f"No run can be kept in {str(folder)!r}: {reason or 'it cannot be written'}.",
+        f"No run can be kept in {named(folder)}: {reason or 'it cannot be written'}.",
         "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
         code="unwritable-runs",
     )

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,10 +24,26 @@ from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean, require_text
 
+LONGEST_NAME = 50
+"""Characters of a run's id that say what it is about; whatever they are, a folder may be called so."""
+
 
 def runs_folder() -> Path:
-    """Where runs are kept: `$PALMETTE_RUNS`, or `palmette-runs` in the current folder."""
-    return Path(os.environ.get("PALMETTE_RUNS") or "palmette-runs").absolute()
+    """Where runs are kept: `$PALMETTE_RUNS`, or `palmette-runs` in the current folder.
+
+    Raises:
+        UserError: its name is no text.
+        MachineError: there can be no such folder, or it may not be looked at.
+    """
+    folder = Path(os.environ.get("PALMETTE_RUNS") or "palmette-runs").absolute()
+    require_text(str(folder))
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise unwritable(folder, error.strerror) from error
+    return folder
 
 
 def new_run_folder(what: str) -> Path:
@@ -35,11 +52,13 @@ def new_run_folder(what: str) -> Path:
     Raises:
         MachineError: there is no place for it.
     """
-    there = next(place for place in (runs_folder(), *runs_folder().parents) if place.exists())
+    folder = runs_folder()
+    there = next(place for place in (folder, *folder.parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        raise unwritable(runs_folder(), "" if there.is_dir() else f"{str(there)!r} is a file")
-    stamp, name = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S"), re.sub(r"[^\w.]+", "-", what).strip("-")
-    return runs_folder() / f"{stamp}-{name}-{secrets.token_hex(4)}"
+        raise unwritable(folder, "" if there.is_dir() else f"{str(there)!r} is a file")
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    name = re.sub(r"[^\w.]+", "-", what)[:LONGEST_NAME].strip("-")
+    return folder / f"{stamp}-{name}-{secrets.token_hex(4)}"
 
 
 def run_environment(
@@ -178,8 +197,9 @@ def _local(seconds: float) -> datetime:
 def find_run(id: str) -> Path:
     """The folder of a run, by its id, a unique beginning of it, a path, or `latest`."""
     for folder in (Path(id), runs_folder() / id):
-        if (folder / NAME).is_file():
-            return folder.absolute()
+        with suppress(OSError):  # longer than a path can be, or not for us to look at
+            if (folder / NAME).is_file():
+                return folder.absolute()
     runs = list_runs()
     if id == "latest" and runs:
         return runs[0].folder

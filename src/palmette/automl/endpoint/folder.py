@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from palmette.documents import Model
 from palmette.engine.faults import sync_folder
-from palmette.errors import MachineError, UserError
+from palmette.errors import MachineError, UserError, named
 
 MANIFEST = "delivered.json"
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".gradio"})
@@ -48,9 +48,13 @@ def differing(folder: Path, manifest: Manifest) -> list[str]:
 
 def require_replaceable(folder: Path) -> None:
     """Raises UserError where the folder has something that a delivery would destroy."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
     remedy = "Name another folder, or move this one away."
+    try:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            return
+    except OSError as error:
+        message = f"The project cannot be delivered to {named(folder)}: {error.strerror}."
+        raise UserError(message, remedy, code="folder-unusable") from error
     manifest = read_manifest(folder)
     if manifest is None:
         message = f"{str(folder)!r} exists and is not a project that was delivered before; nothing in it was touched."
