@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import FailFast, JsonValue, TypeAdapter
 
 from palmette.automl.artefacts import TrackRun
 from palmette.automl.material import Material
 from palmette.automl.measure import METRICS, Metric, Predictions
 from palmette.automl.modalities import Blueprint, modality_of
-from palmette.automl.selection import Candidate, Member
+from palmette.automl.selection import TRIALS_BYTES, Candidate, Member, most_bytes
 from palmette.engine import TextFile
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json, read_made
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 TRIALS = "trials.json"
 FILE_MB = 4096
 """Largest file that a project may write."""
-TRIED = TypeAdapter(list[dict[str, JsonValue]])
-TRIED_BYTES = 1 << 26
-MOST_COLUMNS = 100_000
-"""Of answers: one for each class, and then some."""
+TRIED = TypeAdapter(Annotated[list[dict[str, JsonValue]], FailFast()])
+MORE_COLUMNS = 8
+"""That answers may have beside one for each class."""
 WATCHED = 1.0
 """Seconds between two looks at what training has written."""
 
@@ -107,20 +107,24 @@ class Project:
         if not done.ok:
             return done
         try:
-            return modality.predictions(_answers(read_made(scratch, said.name), len(rows)), len(rows))
-        except (OSError, ValueError, KeyError) as error:
+            return modality.predictions(_answers(scratch, said.name, len(rows), blueprint), len(rows))
+        except (OSError, ValueError, KeyError, csv.Error) as error:
             return done.model_copy(update={"exit_code": 1, "stderr": f"Its answers cannot be read: {error}"})
 
 
-def _answers(content: bytes, rows: int) -> pd.DataFrame:
+def _answers(folder: Path, name: str, rows: int, blueprint: Blueprint) -> pd.DataFrame:
     """What `predict.py` wrote, as text; of more rows than these only the next one is read, which is too many.
 
-    ValueError where it cannot be answers.
+    ValueError, OSError or csv.Error where it cannot be answers.
     """
     import pandas as pd
 
-    columns = content.partition(b"\n")[0].count(b",") + 1
-    if columns > MOST_COLUMNS:
+    classes = blueprint.classes if blueprint.modality == "tabular" else ()
+    header = (*classes, *[""] * MORE_COLUMNS)
+    longest = max((len(name.encode()) for name in classes), default=0)
+    content = read_made(folder, name, 2 * (most_bytes(header, rows) + longest * rows))
+    columns = len(next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ()))
+    if columns > len(header):
         raise ValueError(f"{columns} columns are no answers")
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, nrows=rows + 1)
 
@@ -161,7 +165,7 @@ class _Watch:
 
     def _said(self) -> str:
         try:
-            trials = TRIED.validate_python(read_json(self._folder, self._path, TRIED_BYTES))
+            trials = TRIED.validate_python(read_json(self._folder, self._path, TRIALS_BYTES))
         except (OSError, ValueError):  # not there yet, half written, or anything
             return "starting"
         scores = [float(score) for one in trials if isinstance(score := one.get("score"), int | float)]

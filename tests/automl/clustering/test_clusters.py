@@ -24,9 +24,10 @@ from palmette.automl.modalities.clustering import Blueprint, write_project
 from palmette.automl.modalities.clustering.draft import draft
 from palmette.automl.modalities.clustering.judge import agreement, degenerate, silhouettes
 from palmette.automl.modalities.clustering.matrix import FAR, NAMED, Matrix
+from palmette.automl.modalities.clustering.modality import _wrong
 from palmette.automl.modalities.tabular import Source
 from palmette.automl.project import Project
-from palmette.automl.selection import Selection, select
+from palmette.automl.selection import Candidate, Selection, Trial, select
 from palmette.engine import run_environment
 from palmette.errors import UserError
 from palmette.sandbox import Sandbox
@@ -255,3 +256,10 @@ def test_predictions_that_are_no_clusters_are_refused(loaded: Loaded) -> None:
         with pytest.raises(ValueError, match=r"answers|whole number"):
             modality.predictions(pd.DataFrame({"prediction": said}), 2)
     assert isinstance(modality.predictions(pd.DataFrame({"prediction": ["0"]}), 1), Predictions)
+
+
+@pytest.mark.parametrize("number", [1e300, 1e12, -1.0, 0.5])
+def test_numbers_up_to_which_nobody_could_count_are_no_clusters(number: float) -> None:
+    tried = Trial(name="a", algorithm="kmeans", settings={}, status="finished", seconds=1.0)
+    outputs = np.array([[0.0, 0.0], [number, 1.0]] * 10)
+    assert "whole numbers" in _wrong(Candidate(tried, outputs), (2,))

@@ -75,6 +75,9 @@ def test_predictions_that_do_not_hold_are_left_out(
         (json.dumps([trial(status="failed").model_dump() | {"note": "no memory"}]), "no-candidate"),
         (json.dumps([trial("../../a").model_dump()]), "trials-unreadable"),
         (json.dumps([trial("absent").model_dump()]), "out-of-fold-unreadable"),
+        (json.dumps([trial(f"a{n}", status="failed").model_dump() for n in range(1001)]), "trials-unreadable"),
+        ("[" + "0," * 100_000 + "0]", "trials-unreadable"),
+        ("[" + " " * 5_000_000 + "]", "trials-unreadable"),
     ],
 )
 def test_trials_that_do_not_hold_are_said_to_be_so(tmp_path: Path, text: str, code: str) -> None:

@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -16,6 +17,8 @@ from palmette.sandbox import Access, Process, Sandbox, python_command
 LOOPBACK = "127.0.0.1"
 TIMEOUT = 60.0
 """Seconds for one answer."""
+MOST = 1 << 26
+"""Bytes of one answer: some thousand rows, or the page."""
 EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
 """Addresses that are listened on but cannot be called, and what can be."""
 
@@ -91,7 +94,7 @@ class Service:
         return Reply(status, text, time.perf_counter() - started)
 
     def _answer(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> tuple[str, int]:
-        self._connection.request(method, path, data, headers)
+        self._connection.ask(method, path, data, headers)
         with self._connection.getresponse() as response:
             return response.read().decode("utf-8", "replace"), response.status
 
@@ -116,7 +119,37 @@ class _Connection(http.client.HTTPConnection):
     def __init__(self, sandbox: Sandbox, host: str, port: int) -> None:
         super().__init__(host, port, timeout=TIMEOUT)
         self._sandbox = sandbox
+        self._bounds = _Bounds()
 
     def connect(self) -> None:
-        self.sock = self._sandbox.connect(self.host, self.port, TIMEOUT)
+        with self._sandbox.connect(self.host, self.port, TIMEOUT) as made:
+            self.sock = _Bounded(fileno=made.detach())
+        self.sock.bounds = self._bounds
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
+        """A request whose answer has its own time and size."""
+        self._bounds.until, self._bounds.left = time.monotonic() + TIMEOUT, MOST
+        self.request(method, path, data, headers)
+
+
+@dataclass
+class _Bounds:
+    """Of the answer that is being read."""
+
+    until: float = 0.0
+    left: int = 0
+
+
+class _Bounded(socket.socket):
+    """What it receives has an end, however slowly and however much is sent; OSError beyond."""
+
+    bounds: _Bounds
+
+    def recv_into(self, *given: Any) -> int:
+        if self.bounds.left <= 0:
+            raise OSError("the answer is too long")
+        self.settimeout(max(0.001, self.bounds.until - time.monotonic()))
+        count = super().recv_into(*given)
+        self.bounds.left -= count
+        return count

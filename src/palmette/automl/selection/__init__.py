@@ -3,11 +3,23 @@
 Nothing that training printed or wrote as a score counts here: everything is computed from the verified predictions.
 """
 
-from palmette.automl.selection.candidates import Candidate, Expected, Found, Trial, read_candidates
+from palmette.automl.selection.candidates import (
+    MOST_TRIALS,
+    TRIALS_BYTES,
+    Candidate,
+    Expected,
+    Found,
+    Trial,
+    are_probabilities,
+    most_bytes,
+    read_candidates,
+)
 from palmette.automl.selection.choice import Member, Selection, alone, select
 from palmette.automl.selection.judge import Judge, Scorer
 
 __all__ = [
+    "MOST_TRIALS",
+    "TRIALS_BYTES",
     "Candidate",
     "Expected",
     "Found",
@@ -17,6 +29,8 @@ __all__ = [
     "Selection",
     "Trial",
     "alone",
+    "are_probabilities",
+    "most_bytes",
     "read_candidates",
     "select",
 ]

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import FailFast, Field, TypeAdapter, ValidationError
 
 from palmette.automl.measure.metrics import Floats
 from palmette.documents import Model
@@ -23,7 +23,9 @@ SUM_TOLERANCE = 1e-4
 """By how much the probabilities of a row may miss 1."""
 NUMBER_BYTES = 64
 """More than any number is written with."""
-
+TRIALS_BYTES = 1 << 22
+MOST_TRIALS = 1000
+"""More than any search comes to, and what is read of them."""
 
 Rounds = Annotated[int, Field(ge=0, le=1_000_000)]
 """All that validation rows may tell a fit: too few different numbers to hold their targets."""
@@ -42,6 +44,10 @@ class Trial(Model):
     fold_scores: tuple[float | None, ...] = ()
     rounds: tuple[Rounds | None, ...] = ()
     seconds: float
+
+
+_TRIALS = TypeAdapter(Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()])
+"""The first that is wrong is told alone: there may be as many as bytes."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ def read_candidates(folder: Path, expected: Expected) -> Found:
     """The candidates in the folder that `train.py --out` wrote."""
     path = folder / "trials.json"
     try:
-        trials = TypeAdapter(tuple[Trial, ...]).validate_json(read_made(folder, path.name))
+        trials = _TRIALS.validate_json(read_made(folder, path.name, TRIALS_BYTES))
     except (OSError, ValidationError) as error:
         return Found(violations=(_violation("trials-unreadable", path.name, f"cannot be read: {error}"),))
     finished = [trial for trial in trials if trial.status == "finished"]
@@ -100,7 +106,7 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
         return _violation("trials-unreadable", trial.name, "is no name of a file")
     header = ("row", "fold", *expected.outputs)
     try:
-        content = read_made(folder, f"{trial.name}.csv", _most_bytes(header, len(expected.folds)))
+        content = read_made(folder, f"{trial.name}.csv", most_bytes(header, len(expected.folds)))
         found = tuple(next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ()))
         if found != header:
             return _violation("out-of-fold-columns", trial.name, f"has the columns {found}, not {header}")
@@ -114,7 +120,7 @@ def _read(folder: Path, trial: Trial, expected: Expected) -> Candidate | Violati
     return Candidate(trial, outputs if len(expected.outputs) > 1 else outputs[:, 0])
 
 
-def _most_bytes(header: Sequence[str], rows: int) -> int:
+def most_bytes(header: Sequence[str], rows: int) -> int:
     """How large a table of so many rows of numbers may be; nothing larger is read."""
     return NUMBER_BYTES * len(header) * (rows + 1) + 2 * len(",".join(header).encode())
 
@@ -139,9 +145,14 @@ def _problem(table: Floats, expected: Expected) -> tuple[str, str] | None:
         return "out-of-fold-folds", f"has row {table[strayed[0], 0]:.0f} in another fold than it was given"
     if not np.isfinite(outputs).all():
         return "out-of-fold-values", "has predictions that are not finite"
-    if expected.probabilities and ((outputs < 0).any() or (abs(outputs.sum(axis=1) - 1) > SUM_TOLERANCE).any()):
+    if expected.probabilities and not are_probabilities(outputs):
         return "out-of-fold-values", "has rows whose probabilities are negative or do not sum to 1"
     return None
+
+
+def are_probabilities(outputs: Floats) -> bool:
+    """Whether the rows (n, k) are finite, not negative and sum to 1; of others a metric says anything."""
+    return bool((outputs >= 0).all() and (abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
 
 
 def _violation(code: str, subject: str, said: str) -> Violation:

@@ -12,6 +12,8 @@ from palmette.sandbox.reading import read_json
 
 SECONDS = 120.0
 COUNTS = TypeAdapter(dict[str, int])
+MOST = 1 << 16
+"""Bytes of what is counted, a number for each member."""
 PROGRAM = """
 import json, pathlib, sys
 import joblib
@@ -56,6 +58,6 @@ def parameters_of(project: Project, scratch: Path, folder: str = "model") -> dic
     out = scratch / "parameters.json"
     done: ExecutionResult = project.python("-c", PROGRAM, folder, str(out), seconds=SECONDS, write=scratch)
     try:
-        return COUNTS.validate_python(read_json(scratch, out.name)) if done.ok else None
+        return COUNTS.validate_python(read_json(scratch, out.name, MOST)) if done.ok else None
     except (OSError, ValueError):  # whatever the project has left there
         return None

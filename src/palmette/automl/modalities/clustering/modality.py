@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HALVES = 2
+HIGHEST = 1_000_000
+"""Number that no cluster has."""
 INTERNAL = ("davies_bouldin", "calinski_harabasz")
 """Told beside the silhouette."""
 ROUNDS = 100
@@ -136,7 +138,7 @@ print(len(features))
         if len(table) != rows:
             raise ValueError(f"{len(table)} answers for {rows} rows")
         clusters = table["prediction"].to_numpy(float)
-        if not np.isfinite(clusters).all() or (clusters != np.floor(clusters)).any() or (clusters < 0).any():
+        if not _are_numbers(clusters):
             raise ValueError("a cluster has no whole number from 0 on")
         return Predictions(clusters.astype(np.int64))
 
@@ -233,9 +235,15 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
     return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
 
 
+def _are_numbers(clusters: Floats) -> bool:
+    """Whether they are whole numbers from 0 on, none so high that nobody could count so many."""
+    within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
+    return within and bool((clusters == np.floor(clusters)).all())
+
+
 def _wrong(one: Candidate, asked: Sequence[int]) -> str:
     clusters = one.outputs[:, 0]
-    if (one.outputs != np.floor(one.outputs)).any() or (one.outputs < 0).any():
+    if not _are_numbers(one.outputs):
         return "has clusters that are no whole numbers from 0 on"
     if (count := len(np.unique(clusters))) > 1 and count not in asked:
         wanted = f"{asked[0]}" if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"

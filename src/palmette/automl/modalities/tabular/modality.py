@@ -25,7 +25,7 @@ from palmette.automl.modalities.tabular.tracks import FACTS, TRACKS, available
 from palmette.automl.modalities.words import words
 from palmette.automl.permutation import Measure, importance
 from palmette.automl.profile import Profile
-from palmette.automl.selection import Candidate, Expected, Found, Judge, read_candidates
+from palmette.automl.selection import Candidate, Expected, Found, Judge, are_probabilities, read_candidates
 from palmette.automl.wording import metric, number
 from palmette.engine import TextFile
 
@@ -163,8 +163,10 @@ print(len(features))
         classes = self.blueprint.classes
         if classes:
             chances = table[[f"probability_{name}" for name in classes]].to_numpy(float)
-            if not np.isfinite(chances).all():
-                raise ValueError("a probability is not a finite number")
+            if not are_probabilities(chances):
+                raise ValueError("the probabilities of a row are negative or do not sum to 1")
+            if not table["prediction"].isin(classes).all():
+                raise ValueError("a prediction is none of the classes")
             return Predictions(table["prediction"].to_numpy(str), chances, classes)
         values = table["prediction"].to_numpy(float)
         if not np.isfinite(values).all():

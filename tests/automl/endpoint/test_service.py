@@ -1,0 +1,42 @@
+"""A service that has been taken over answers within a time and a size, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palmette.automl.endpoint import service as at_work
+from palmette.automl.endpoint.service import Service
+from palmette.sandbox import Sandbox
+
+SERVES = """
+import socket, sys, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+while True:
+    one = server.accept()[0]
+    try:
+        one.recv(10_000); one.sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\n")
+        while True: {}
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("sends", "said"),
+    [("one.sendall(b'x'); time.sleep(0.05)", "timed out"), ("one.sendall(bytes(1 << 16))", "is too long")],
+)
+def test_an_answer_without_end_is_none(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sends: str, said: str
+) -> None:
+    (tmp_path / "serve.py").write_text(SERVES.format(sends), encoding="utf-8")
+    monkeypatch.setattr(at_work, "MOST", 1 << 20)
+    monkeypatch.setattr(at_work, "TIMEOUT", 1.0)
+    with Service(sandbox, tmp_path) as service:
+        found = "refused"
+        while "refused" in found:  # until it listens
+            with pytest.raises(OSError) as failed:
+                service.call("GET", "/health")
+            found = str(failed.value)
+    assert said in found
