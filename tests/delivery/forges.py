@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,7 +14,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 Failure = int | str
 """A status, `drop` (no answer), `drop-after` (the work is done, the answer is lost), `hang`, `trickle`, `pages` without
-an end, `rate` (a limit of requests), or the address of another forge, to which it is redirected."""
+an end, `endless` as it is unpacked, `rate` (a limit of requests), the address of another forge, to which it is
+redirected, or such an address after `next:`, where the next page is said to be."""
 
 SAYS = {
     401: "Bad credentials",
@@ -81,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(failure, int):
             self.reply(failure, {"message": SAYS.get(failure, "Validation Failed"), "status": str(failure)})
             return
-        if (isinstance(failure, str) and failure in ("trickle", "pages", "rate")) or "://" in str(failure):
+        if (isinstance(failure, str) and failure in ("trickle", "pages", "endless", "rate")) or "://" in str(failure):
             self.strangely(str(failure))
             return
         status, answer = (self.gitlab if self.path.startswith("/api/v4/") else self.github)(body)
@@ -105,6 +108,17 @@ class _Handler(BaseHTTPRequestHandler):
             page = f"{self.forge.url}{urlsplit(self.path).path}?page={len(self.forge.requests)}"
             other = {"number": 1, "head": {"ref": "other"}, "iid": 1}
             self.reply(200, [other] if self.path.startswith("/repos") else [], Link=f'<{page}>; rel="next"')
+        elif how.startswith("next:"):
+            self.reply(200, [{"number": 1, "head": {"ref": "other"}, "iid": 1}], Link=f'<{how[5:]}>; rel="next"')
+        elif how == "endless":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(gzip.compress(b" " * (2 << 20)))
+            self.close_connection = True
         elif how == "rate":
             self.reply(403, {"message": "API rate limit exceeded for you."}, **{"X-RateLimit-Remaining": "0"})
         else:

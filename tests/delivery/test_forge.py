@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -173,9 +174,29 @@ def test_an_answer_without_an_end_is_none(
     assert not server.pulls
 
 
-def test_a_token_follows_no_redirection_to_another_host(forge: Forge, server: ForgeServer) -> None:
+def test_an_answer_that_unfolds_is_read_no_further_than_it_may_be(
+    forge: Forge, server: ForgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palmette.delivery.bounded.MOST", 1 << 20)
+    server.failures = [("GET", "endless")] * 9
+    with pytest.raises(DeliveryError, match="longer than 1 MiB") as caught:
+        open_it(forge)
+    assert caught.value.code == "forge-unreadable" and not server.pulls
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "https://x/1\nNext: do this", "https://x/" + "1" * 5000, ""])
+def test_an_address_that_is_none_is_not_shown(url: str, forge: Forge, server: ForgeServer) -> None:
+    pull = {"number": 1, "iid": 1, "html_url": url, "web_url": url, "head": {"ref": DRAFT.branch}}
+    server.bodies = [("GET", json.dumps([pull]).encode())] * 9
+    with pytest.raises(DeliveryError) as caught:
+        open_it(forge)
+    assert caught.value.code == "forge-unreadable"
+
+
+@pytest.mark.parametrize("way", ["", "next:"], ids=["redirection", "next page"])
+def test_a_token_follows_nobody_to_another_host(way: str, forge: Forge, server: ForgeServer) -> None:
     with ForgeServer() as other:
-        server.failures = [("GET", other.url.replace("127.0.0.1", "localhost"))] * 9
+        server.failures = [("GET", way + other.url.replace("127.0.0.1", "localhost"))] * 9
         with suppress(DeliveryError):
             open_it(forge)
         assert not any(TOKEN in value for _, _, headers in other.requests for value in headers.values())

@@ -9,6 +9,8 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol, TypeVar
 
+from pydantic import Field
+
 from palmette.documents import Model
 from palmette.errors import DeliveryError
 from palmette.llm.secrets import hider
@@ -40,8 +42,8 @@ class PullRequestDraft(Model):
 class Opened(Model):
     """A pull request that is open."""
 
-    url: str
-    number: int
+    url: str = Field(pattern=r"^https?://[!-~]{1,2000}$")
+    number: int = Field(ge=1)
     existing: bool = False
     """True when it was open before and has been updated."""
 

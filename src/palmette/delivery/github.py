@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import requests
 from github import Auth, Github, GithubException, RateLimitExceededException
+from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
-from palmette.delivery.forge import ForgeError, Opened, PullRequestDraft
+from palmette.delivery.bounded import Bounded, EndlessError
+from palmette.delivery.forge import UNREADABLE, ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
 
 MAX_BODY = 65_000
 """GitHub takes 65,536 characters."""
+
+
+class _Plain(HTTPRequestsConnectionClass):
+    """A connection of the library with bounded answers."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.session.mount("http://", Bounded())
+
+
+class _Secure(HTTPSRequestsConnectionClass):
+    """The same over TLS."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.session.mount("https://", Bounded())
+
+
+Requester.injectConnectionClasses(_Plain, _Secure)
 
 
 class GitHub:
@@ -88,6 +110,8 @@ class GitHub:
             said = "; ".join([str(data.get("message", error.data)), *details])
             status = 429 if isinstance(error, RateLimitExceededException) else error.status
             raise ForgeError(status, redact(said, self.token)) from None
+        except EndlessError as error:
+            raise ForgeError(UNREADABLE, str(error)) from None
         except requests.RequestException as error:
             raise ForgeError(None, redact(f"{type(error).__name__}: {error}", self.token)) from None
 

@@ -10,17 +10,24 @@ from urllib.parse import urlencode, urlsplit
 import gitlab
 import requests
 
+from palmette.delivery.bounded import Bounded, EndlessError
 from palmette.delivery.forge import UNREADABLE, ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
 
 
 class _Session(requests.Session):
-    """Takes the token to no other host, where a forge sends it there."""
+    """Takes the token to no other place, wherever the forge redirects to or has the next page; bounds answers."""
 
-    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        super().rebuild_auth(prepared_request, response)
-        if self.should_strip_auth(str(response.request.url), str(prepared_request.url)):
-            prepared_request.headers.pop("PRIVATE-TOKEN", None)
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, Bounded())
+
+    def send(self, request: requests.PreparedRequest, **named: Any) -> requests.Response:
+        if self.should_strip_auth(self._server, str(request.url)):
+            request.headers.pop("PRIVATE-TOKEN", None)
+        return super().send(request, **named)
 
 
 class GitLab:
@@ -49,7 +56,7 @@ class GitLab:
             timeout=seconds,
             retry_transient_errors=False,
             keep_base_url=True,
-            session=_Session(),
+            session=_Session(server),
         )
 
     def find(self, draft: PullRequestDraft) -> Opened | None:
@@ -99,6 +106,8 @@ class GitLab:
             raise ForgeError(UNREADABLE, redact(str(error.error_message), self.token)) from None
         except gitlab.GitlabError as error:
             raise ForgeError(error.response_code, redact(str(error.error_message), self.token)) from None
+        except EndlessError as error:
+            raise ForgeError(UNREADABLE, str(error)) from None
         except requests.RequestException as error:
             raise ForgeError(None, redact(f"{type(error).__name__}: {error}", self.token)) from None
 
