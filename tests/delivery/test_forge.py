@@ -167,9 +167,9 @@ def test_an_answer_that_is_none_is_no_crash_and_opens_nothing_twice(
 def test_an_answer_without_an_end_is_none(
     endless: Failure, forge: Forge, server: ForgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palmette.delivery.forge.SECONDS", 0.5)
+    monkeypatch.setattr("palmette.delivery.forge.SECONDS", 0.2)
     server.failures = [("GET", endless)] * 10_000
-    with pytest.raises(DeliveryError, match=r"no end after 0.5 s.*\[forge-unreachable\]"):
+    with pytest.raises(DeliveryError, match=r"no end after 0.2 s.*\[forge-unreachable\]"):
         open_it(forge)
     assert not server.pulls
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -129,38 +131,78 @@ def test_a_remote_that_hangs_is_ended_with_all_it_started(
     assert caught.value.code == "push-timed-out"
 
 
-def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repository: Path) -> None:
-    seen: list[str | None] = []
+@contextmanager
+def host(behave: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    """The address of a host that behaves so."""
 
-    class Refuses(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            seen.append(self.headers.get("Authorization"))
-            self.send_response(401)
-            self.send_header("WWW-Authenticate", 'Basic realm="x"')
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            behave(self)
+
+        do_POST = do_GET  # noqa: N815 - the server's name
 
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    git(
-        worktree.path,
-        "remote",
-        "set-url",
-        "origin",
-        f"http://me:passw0rd@127.0.0.1:{server.server_address[1]}/shop/offers.git",
-    )
-    with pytest.raises(DeliveryError) as caught:
+    try:
+        yield f"127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def refusing(handler: BaseHTTPRequestHandler, status: int, text: str = "", **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in {"Content-Type": "text/plain", "Content-Length": str(len(text)), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(text.encode())
+
+
+def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repository: Path) -> None:
+    """Not even by a host that shows what it was sent."""
+    seen: list[str] = []
+
+    def shows(handler: BaseHTTPRequestHandler) -> None:
+        seen.append(str(handler.headers["Authorization"]))
+        refusing(handler, 401, f"No, {seen[-1]}.", WWW_Authenticate='Basic realm="x"')
+
+    with host(shows) as place, pytest.raises(DeliveryError) as caught:
+        git(worktree.path, "remote", "set-url", "origin", f"http://me:passw0rd@{place}/shop/offers.git")
         push(worktree, "origin", Credentials("x-access-token", TOKEN))
-    server.shutdown()
-    server.server_close()
-    assert caught.value.code == "push-unauthorised"
-    assert seen[0] is not None and seen[0].startswith("Basic ")
+    assert caught.value.code == "push-unauthorised" and "No, Basic ***" in str(caught.value)
+    assert seen[0].startswith("Basic ") and seen[0].partition(" ")[2] not in str(caught.value)
     assert TOKEN not in str(caught.value) and "passw0rd" not in str(caught.value)
     settings = (worktree.path / ".git" / "config").read_text(encoding="utf-8")
     assert TOKEN not in settings and "extraHeader" not in settings
+
+
+def test_a_token_is_taken_to_no_host_that_the_remote_redirects_to(worktree: Worktree) -> None:
+    reached: list[str] = []
+
+    def takes(handler: BaseHTTPRequestHandler) -> None:
+        reached.append(handler.path)
+        refusing(handler, 403)
+
+    with host(takes) as other, pytest.raises(DeliveryError, match="302") as caught:
+        elsewhere = f"http://{other.replace('127.0.0.1', 'localhost')}/stolen/info/refs?service=git-receive-pack"
+        with host(lambda handler: refusing(handler, 302, Location=elsewhere)) as place:
+            git(worktree.path, "remote", "set-url", "origin", f"http://{place}/shop/offers.git")
+            push(worktree, "origin", Credentials("x-access-token", TOKEN))
+    assert caught.value.code == "remote-unreachable" and not reached
+
+
+def test_what_a_remote_says_is_read_no_further_than_it_may_be(
+    worktree: Worktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palmette.delivery.git.MOST", 1000)
+    hook = tmp_path / "origin.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nyes no | head -c 300000 >&2\nexit 1\n", encoding="utf-8")
+    hook.chmod(0o755)
+    done = worktree.git.attempt("push", "origin", "HEAD:refs/heads/new")
+    assert done.code != 0 and 0 < len(done.err) <= 1000
 
 
 def test_redaction() -> None:

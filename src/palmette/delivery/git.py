@@ -8,10 +8,12 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from palmette.errors import DeliveryError, MachineError
 
@@ -39,6 +41,8 @@ QUIET = {
 }
 GRACE = 5.0
 """Seconds that a command may take to end when it is asked to."""
+MOST = 32 << 20
+"""Characters that are read of what a command prints: remotes can have it print without an end."""
 _KEPT = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|XDG_\w+"
     r"|SSH_AUTH_SOCK|SSH_AGENT_PID|GNUPGHOME|DBUS_SESSION_BUS_ADDRESS|KRB5\w+|GCM_\w+"
@@ -132,17 +136,23 @@ class Git:
             if not self.folder.is_dir():
                 raise
             raise MachineError("The program 'git' is not installed.", "Install git.", code="no-git") from None
-        try:
-            out, err = process.communicate(timeout=self.seconds)
-        except subprocess.TimeoutExpired:
-            return Completed(None, "", self._end(process))
-        except BaseException:
-            self._end(process)
-            raise
-        return Completed(process.returncode, out, err)
+        assert process.stdout and process.stderr
+        code, end = None, time.monotonic() + self.seconds
+        with ThreadPoolExecutor(2) as readers:
+            try:
+                texts = [readers.submit(_beginning, stream) for stream in (process.stdout, process.stderr)]
+                if not wait(texts, self.seconds).not_done:
+                    code = process.wait(max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                if code is None:
+                    self._end(process)
+        out, err = (text.result() for text in texts)
+        return Completed(code, "" if code is None else out, err)
 
-    def _end(self, process: subprocess.Popen[str]) -> str:
-        """Ends the command and what it started (ssh, remote helpers); returns what it complained about.
+    def _end(self, process: subprocess.Popen[str]) -> None:
+        """Ends the command and what it started (ssh, remote helpers).
 
         It is asked to first: then git takes its locks and what is half made away.
         """
@@ -152,7 +162,7 @@ class Git:
             process.wait(GRACE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()[1]
+        process.wait()
 
     def _environment(self, extra: Mapping[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
@@ -164,14 +174,27 @@ class Git:
         return kept | QUIET | numbered | dict(extra)
 
 
+def _beginning(stream: IO[str]) -> str:
+    """What is printed, as far as it is read; the rest has no reader, which ends most commands."""
+    with stream:
+        return stream.read(MOST)
+
+
+def basic(user: str, token: str) -> str:
+    """User and token as a header carries them."""
+    return base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
+
+
 def bearer_settings(url: str, user: str, token: str) -> dict[str, str]:
     """Settings that send a token to the host of an http(s) `url` and to no other; empty for other URLs.
 
+    Git would take the header along to wherever the host redirects to, so it follows no redirection.
+
     >>> list(bearer_settings("https://forge.example/team/offers.git", "x", "t"))
-    ['http.https://forge.example/.extraHeader']
+    ['http.https://forge.example/.extraHeader', 'http.followRedirects']
     """
     match = re.match(r"(https?://)(?:[^/@]*@)?([^/]+)/", url)
     if match is None or not token:
         return {}
-    basic = base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
-    return {f"http.{match[1]}{match[2]}/.extraHeader": f"Authorization: Basic {basic}"}
+    header = f"http.{match[1]}{match[2]}/.extraHeader"
+    return {header: f"Authorization: Basic {basic(user, token)}", "http.followRedirects": "false"}

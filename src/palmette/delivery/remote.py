@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.delivery.borrowed import Located
-from palmette.delivery.git import Git, bearer_settings, redact
+from palmette.delivery.git import Git, basic, bearer_settings, redact
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError, did_you_mean
 
@@ -111,7 +111,8 @@ def push(
             code="remote-inside",
         )
     settings = bearer_settings(url, *credentials)
-    git = replace(worktree.git, seconds=seconds, settings=settings, secrets=(credentials.token,))
+    secrets = (credentials.token, basic(*credentials)) if credentials.token else ()
+    git = replace(worktree.git, seconds=seconds, settings=settings, secrets=secrets)
     ref = f"refs/heads/{worktree.branch.name}"
     done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
     if done.code == 0:
