@@ -147,6 +147,8 @@ _UNUSABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES, errno
 
 def path_fault(error: BaseException) -> UserError | None:
     """What a path that was given cannot be used for, wherever it was noticed; None for what is no fault of a path."""
+    if isinstance(error, RuntimeError):  # what `Path.resolve` makes of links in a circle, before Python 3.13
+        error = error.__context__ or error
     if not isinstance(error, OSError) or error.errno not in _UNUSABLE or not error.filename:
         return None
     message = f"The path {named(os.fsdecode(error.filename))} cannot be used: {error.strerror}."

@@ -22,7 +22,7 @@ def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     if output is not None and not output.absolute().parent.is_dir():
         message = f"There is no folder {str(output.parent)!r} for the predictions."
         raise UserError(message, "Make it, or name another.", code="no-folder")
-    said = answer_file(folder, rows, table)
+    said = answer_file(folder, rows, table, lambda text: click.echo(text, err=True))
     if output is None:
         click.echo(said, nl=False)
         return

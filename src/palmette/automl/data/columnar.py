@@ -14,6 +14,8 @@ from palmette.errors import InputError
 CELL = 8
 """Bytes that a cell takes at least, however it is held in the file."""
 TEXTS = "BYTE_ARRAY"
+EXACT = 2**53
+"""Up to here a float holds every whole number."""
 
 
 def parquet_frame(opened: Opened) -> pd.DataFrame:
@@ -122,8 +124,22 @@ def _column(cells: Any) -> pd.Series[Any]:
     of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
     if pa.types.is_string(of) or pa.types.is_large_string(of):
         return as_column(cells.cast(pa.large_string()))
+    if pa.types.is_integer(of) and _are_beyond_floats(cells):
+        return as_column(cells.cast(of).cast(pa.large_string()))
     column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
     return column
+
+
+def _are_beyond_floats(cells: Any) -> bool:
+    """Whether whole numbers would lose digits in the frame: some have too many, and no type of whole numbers takes all.
+
+    Keys that differ would become one; of text, such digits stay what they are.
+    """
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(cells).as_py()
+    least, most = ends["min"] or 0, ends["max"] or 0
+    return max(-least, most) > EXACT and (cells.null_count > 0 or most >= 2**63)
 
 
 def _require(opened: Opened, size: int) -> None:

@@ -11,6 +11,8 @@ from palmette.automl.data.opening import Opened, wide
 
 MARK = re.compile("^\ufeff+", re.MULTILINE)
 """Of byte order: at the start of a file, and of each other one that was put below it."""
+END = "\x1a"
+"""Of a file, as systems wrote it that knew no lengths."""
 FEW_BROKEN = 0.001
 """Share of characters that a UTF-8 text may have broken and still be one."""
 
@@ -36,7 +38,7 @@ def decode(opened: Opened) -> Decoded:
         text = text.replace("\0", "")
         said = f"{nul} NUL characters in {opened.name} were taken out."
         repairs.append(Repair(code="nul-characters", subject=opened.name, count=nul, text=said))
-    return Decoded(MARK.sub("", text), encoding, repairs)
+    return Decoded(MARK.sub("", text.rstrip(END)), encoding, repairs)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:

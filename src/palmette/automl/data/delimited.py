@@ -70,7 +70,7 @@ def table_of(opened: Opened, rows: list[Row], tell: Teller, form: Form = WHOLE) 
     header = is_header(first, others)
     rows, names = (others, first) if header else (rows, [f"column_{number + 1}" for number in range(_width(rows))])
     _tell_header(header, names, len(again), tell)
-    names, even = _even(opened, names, rows, tell)
+    names, even = _even(opened, names, rows, tell, form.delimiter)
     columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
     return _table(names, columns, header, before, tell)
 
@@ -193,11 +193,20 @@ def _tell_header(header: bool, names: list[str], again: int, tell: Teller) -> No
     if header:
         tell("repeated-header", again, f"{again} repetitions of the header in {tell.subject} were left out")
     else:
-        tell("no-header", len(names), f"{tell.subject} has no header; its columns are called {names[0]} to {names[-1]}")
+        tell(
+            "no-header",
+            len(names),
+            f"there is no header in {tell.subject}; its columns are called {names[0]} to {names[-1]}",
+        )
 
 
-def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[list[str], list[list[str | None]]]:
-    """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table."""
+def _even(
+    opened: Opened, names: Row, rows: list[Row], tell: Teller, delimiter: str
+) -> tuple[list[str], list[list[str | None]]]:
+    """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table.
+
+    Where runs of blanks divide, nobody can tell which fields a short row lacks: it has none.
+    """
     width = _width(rows) if rows else len(names)
     if any(len(row) == len(names) + 1 and row[-1].strip() for row in rows):
         _require_undivided(opened, names, rows)
@@ -216,11 +225,14 @@ def _even(opened: Opened, names: Row, rows: list[Row], tell: Teller) -> tuple[li
     short = [row for row in rows if len(row) < len(names)]
     long = [row for row in rows if len(row) > width]
     lost = sum(1 for row in long if any(cell.strip() for cell in row[width:]))
-    tell("short-rows", len(short), f"{len(short)} rows of {tell.subject} are too short; what they lack is missing")
+    lacking = "all of them" if delimiter == " " else "what they lack"
+    tell("short-rows", len(short), f"{len(short)} rows of {tell.subject} are too short; {lacking} is missing")
     tell("long-rows", lost, f"{lost} rows of {tell.subject} are too long; fields from the {width + 1}. on are lost")
     names = names + [""] * (width - len(names))
     if not short and not long and all(len(row) == width for row in rows):
         return names, rows  # type: ignore[return-value]  # text is text or None, and nobody changes it
+    if delimiter == " ":
+        rows = [row if len(row) >= len(names) else [] for row in rows]
     even: list[list[str | None]] = [[*row[:width], *[None] * (width - len(row))] for row in rows]
     return names, even
 

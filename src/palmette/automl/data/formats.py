@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import os
 import re
 import sqlite3
 import warnings
+import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,6 +31,8 @@ MOST_CELL = 2**24
 """Bytes of one cell of a database, where cells may be computed."""
 MOST_ROWS = 2**20
 """Of a sheet."""
+UNSAID = re.compile(rb"<f(?:\s[^<>]*)?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>|</c>)")
+"""In a sheet, a formula with nothing behind it."""
 VIRTUAL = 2
 """What SQLite says of a column that it does not store."""
 DUCKDB_NEEDS = 2**30
@@ -110,10 +114,24 @@ def _excel(opened: Opened) -> Iterator[Raw]:
             }
     except DAMAGE as error:
         raise damaged(opened, error) from error
+    unsaid = _unsaid(opened)
     for title, rows in sheets.items():
         if any(any(cell.strip() for cell in row) for row in rows):
             tell = Teller(f"{opened.name} ({title})")
+            tell(
+                "unknown-results",
+                unsaid,
+                f"the file does not hold what {unsaid} formulas of {opened.name} come to, so they are missing; "
+                "it does when a spreadsheet program has saved it",
+            )
             yield _of_text(opened, table_of(opened, _box(opened, rows), tell), "excel", title)
+
+
+def _unsaid(opened: Opened) -> int:
+    """How many formulas of a workbook have no result in it, as programs leave them that do not compute."""
+    with zipfile.ZipFile(io.BytesIO(opened.data)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
+        return sum(len(UNSAID.findall(archive.read(name))) for name in sheets)
 
 
 def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[object, ...]]:
@@ -146,6 +164,7 @@ def _cell(value: object) -> str:
 
 
 def _sqlite(opened: Opened) -> Iterator[Raw]:
+    _require_finished(opened)
     # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
     data = opened.data[:18] + b"\x01\x01" + opened.data[20:]
     connection = sqlite3.connect(":memory:")
@@ -164,6 +183,16 @@ def _sqlite(opened: Opened) -> Iterator[Raw]:
         raise damaged(opened, error) from error
     finally:
         connection.close()
+
+
+def _require_finished(opened: Opened) -> None:
+    """Raises InputError where a file beside the database holds what belongs into it: rows would be lost unnoticed."""
+    for end in ("-wal", "-journal"):
+        beside = opened.path.with_name(opened.path.name + end)
+        if os.path.isfile(beside) and os.path.getsize(beside):  # noqa: PTH113, PTH202 - whatever the name, it never raises
+            message = f"Some of the database is still in {beside.name!r}, beside it."
+            remedy = "Close what writes to it, or copy it: sqlite3 FILE 'VACUUM INTO \"copy.sqlite\"'"
+            raise opened.refusal("unfinished-database", message, remedy)
 
 
 def _require_stored(opened: Opened, connection: sqlite3.Connection, table: str) -> None:

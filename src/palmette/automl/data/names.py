@@ -35,7 +35,7 @@ def good_names(sources: Sequence[object]) -> tuple[list[str], list[Repair]]:
         if code:
             why = {
                 "nameless-column": f"Column {number} has no name",
-                "repeated-column-name": f"The column name {text!r} occurs again",
+                "repeated-column-name": f"The column name {text[:200]!r} occurs again",
                 "column-name": f"The column name {text[:200]!r} has blanks or signs that trip libraries",
             }[code]
             repairs.append(Repair(code=code, subject=name, count=1, text=f"{why}; the column is called {name!r}."))
@@ -47,5 +47,5 @@ def _plain(text: str) -> str:
         return ""
     clean = " ".join(REFUSED.sub("_", text.strip()).split())
     if clean != text:
-        clean = clean.rstrip("_") or clean.strip("_")
-    return clean[:LONGEST]
+        clean = clean.rstrip("_ ") or clean.strip("_ ")
+    return clean[:LONGEST].rstrip()

@@ -78,7 +78,7 @@ def read_numbers(texts: Sequence[str], decimal: str = ".") -> Numbers | None:
         return None
     found = [NUMBER.fullmatch(text) for text in texts]
     affixes = Counter((m["prefix"] or m["suffix"] or "").strip() for m in found if m)
-    named = sorted({affix.casefold() for affix in affixes if affix})
+    named = sorted({affix if len(affix) == 1 else affix.casefold() for affix in affixes if affix})
     if len(named) > 1:
         return None  # several units or currencies are not one quantity
     decimal, thousands = _separators([match["digits"] for match in found if match], decimal)

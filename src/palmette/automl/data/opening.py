@@ -16,10 +16,12 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from palmette.automl.data.suffixes import of_data
 from palmette.errors import InputError, Problem
 
 MOST_BYTES = 4 * 2**30
@@ -31,6 +33,11 @@ MOST_FILES = 200
 MOST_TIMES = 200
 """As large as its archive, a file may be; above `ALWAYS` bytes, which nobody minds."""
 ALWAYS = 2**26
+
+WORKBOOK = "xl/workbook.xml"
+OLE = b"\xd0\xcf\x11\xe0"
+LOCKED = "EncryptedPackage".encode("utf-16-le")
+"""What holds a workbook with a password, in a container of that kind."""
 
 FORMATS: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "parquet"),
@@ -44,7 +51,7 @@ REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"GIF8", "an image", "Name a table."),
     (b"RIFF", "an audio or video file", "Name a table."),
     (b"\x7fELF", "a program", "Name a table."),
-    (b"\xd0\xcf\x11\xe0", "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
+    (OLE, "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
     (b"\x89HDF", "an HDF5 file", "Save the table as Parquet or CSV."),
     (b"Obj\x01", "an Avro file", "Save the table as Parquet or CSV."),
     (b"ORC", "an ORC file", "Save the table as Parquet or CSV."),
@@ -54,6 +61,15 @@ REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"<!doctype html", "a web page", "The download went wrong: fetch the data file itself."),
     (b"<html", "a web page", "The download went wrong: fetch the data file itself."),
     (b"<?xml", "an XML file", "Save the table as CSV."),
+    (b"PARE", "an encrypted Parquet file", "Save it without a key."),
+    (b"PK\x03\x04", "an archive inside of an archive", "Unpack it."),
+    (b"PK\x05\x06", "an archive without files", "Name a file with a table."),
+    (b"\x1f\x8b", "an archive inside of an archive", "Unpack it."),
+    (b"BZh91AY&SY", "an archive inside of an archive", "Unpack it."),
+    (b"\xfd7zXZ\0", "an archive inside of an archive", "Unpack it."),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "Unpack it, or use gzip."),
+    (b"\x04\x22\x4d\x18", "an LZ4 archive", "Unpack it, or use gzip."),
+    (b"\x1f\x9d", "an archive of compress", "Unpack it, or use gzip."),
     (b"@relation", "an ARFF file", "Save the table as CSV or Parquet."),
     (b"{\\rtf", "a text document", "Save the table as CSV."),
 )
@@ -154,7 +170,7 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         if data[:2] == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 yield "", _bounded(path, file, len(data)), "gzip"
-        elif data[:3] == b"BZh":
+        elif data[:3] == b"BZh" and data[4:6] == b"1A":
             with bz2.BZ2File(io.BytesIO(data)) as file:
                 yield "", _bounded(path, file, len(data)), "bzip2"
         elif data[:6] == b"\xfd7zXZ\0":
@@ -191,12 +207,17 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         _require(path, sum(info.file_size for info in archive.infolist()), len(data))
-        if "xl/workbook.xml" in names:
+        if WORKBOOK in names:
             yield "", data, ""
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
             raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            message = f"The archive names {twice[0]!r} twice."
+            raise refusal(path, "damaged-archive", message, "Unpack it, and name the file that matters.")
         files = [info for info in archive.infolist() if not info.is_dir() and not _hidden(info.filename)]
+        meant = {str(one) for one in of_data([Path(info.filename) for info in files])}
+        files = [info for info in files if not meant or str(Path(info.filename)) in meant]
         if not files:
             raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
         if len(files) > MOST_FILES:
@@ -238,16 +259,19 @@ def _decoded(start: bytes, encoding: str) -> str:
 
 def _format(name: str, data: bytes) -> str:
     """What the bytes are; InputError for what is no table."""
-    if data[:4] == b"PK\x03\x04":
+    if data[:4] == b"PK\x03\x04" and WORKBOOK.encode() in data:
         return "excel"
+    if data.startswith(OLE) and LOCKED in data:
+        raise refusal(name, "not-a-table", "This is a workbook with a password.", "Save it without one.")
     if data[8:12] == b"DUCK":
         return "duckdb"
+    binary = len(data[:4000].translate(None, CONTROL + b"\0")) < len(data[:4000])
     for magic, found in FORMATS:
-        if data.startswith(magic):
+        if data.startswith(magic) and binary:
             return found
     start = COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
     for magic, what, remedy in REFUSED:
-        if data.startswith(magic) or start.startswith(magic.lower()):
+        if start.startswith(magic) or (data.startswith(magic) and (binary or not magic.isalnum())):
             raise refusal(name, "not-a-table", f"This is {what}.", remedy)
     if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
         message = "This is a Python object file, and opening one can run code."

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from palmette.automl.data.opening import MOST_FILES, refusal
+from palmette.automl.data.suffixes import of_data
 
-DATA = (
-    ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
-    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow",
-)  # fmt: skip
-MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
-PACKED = (".gz", ".bz2", ".xz", ".zip")
-NOTES = ("readme", "licence", "license", "changelog", "requirements")
 DEEPEST = 3
 """Levels below a folder that are looked into."""
 
@@ -31,7 +25,7 @@ def data_files(place: Path) -> list[Path]:
     except OSError as error:
         raise refusal(place, "unreadable", f"There is no such path: {error.strerror}.", "Check the path.") from error
     found = sorted(_walk(place))
-    chosen = _with(found, DATA) or _with(found, MAYBE)
+    chosen = of_data(found)
     if not chosen:
         seen = ", ".join(repr(path.name) for path in found[:5]) or "nothing"
         message = f"There is no data file in this folder; it holds {seen}."
@@ -64,14 +58,3 @@ def _walk(folder: Path) -> Iterable[Path]:
         depth = len(Path(root).relative_to(folder).parts)
         folders[:] = [] if depth + 1 >= DEEPEST else sorted(name for name in folders if not name.startswith("."))
         yield from (Path(root) / name for name in files if not name.startswith((".", "~$")))
-
-
-def _with(paths: Sequence[Path], suffixes: Sequence[str]) -> list[Path]:
-    return [path for path in paths if _suffix(path) in suffixes and not path.stem.lower().startswith(NOTES)]
-
-
-def _suffix(path: Path) -> str:
-    """The suffix that tells the format, below that of a compression."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    packed = len(suffixes) == 2 and suffixes[-1] in PACKED and suffixes[0] in DATA
-    return suffixes[0] if packed else suffixes[-1] if suffixes else ""

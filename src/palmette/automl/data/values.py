@@ -20,6 +20,7 @@ from palmette.automl.data.distinct import Distinct
 from palmette.automl.data.kinds import BOOLEAN, FALSE, TRUE
 from palmette.automl.data.numbers import floats_of, read_numbers
 from palmette.automl.data.texts import TEXT, Texts, array, every, of_column
+from palmette.automl.data.told import seen_as, told_dates, told_numbers
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
 ERRORS = frozenset({"#div/0!", "#value!", "#ref!", "#name?", "#num!"})
@@ -34,7 +35,11 @@ EXACT = 2.0**53
 MOST_DIGITS = 15
 """Signs of a whole number that a float holds for sure."""
 SAMPLE = 5000
+MOST_COMPARED = 1000
+"""Different words up to which those that are alike are looked for."""
 EXPONENT = re.compile(r"\d[eE][-+]?\d")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+NESTED = (dict, list, tuple, np.ndarray)
 Series = Any
 
 
@@ -126,7 +131,7 @@ def _plain_numbers(texts: Texts, name: str, decimal_sign: str) -> Typed | None:
             series = series.astype("int64")
     reading = Reading(form="number", missing=tuple(sorted(words)))
     repairs = _told_markers(name, sorted(text for text in words if text), sum(n for t, n in words.items() if t))
-    return _finite(series, name, reading, repairs)
+    return _finite(series, name, reading, [*repairs, *told_numbers(sample, name)])
 
 
 def _counted(texts: Texts) -> dict[str, int]:
@@ -177,8 +182,11 @@ def _numbers(column: Distinct, decimal_sign: str) -> Typed | None:
         repairs.append(Repair(code="not-a-number", subject=column.name, count=int(junk), text=said))
     written = [f"{what} {mark!r}" for what, mark in _manner(reading) if mark]
     if written:
-        said = f"Numbers in {column.name!r} were read without their {' and '.join(written)}."
+        bare = [place for place in kept if numbers.affix.casefold() not in column.folded[place]]
+        rest = f"; {int(column.rows(np.array(bare)))} of {int(total)} have none" if bare else ""
+        said = f"Numbers in {column.name!r} were read without their {' and '.join(written)}{rest}."
         repairs.append(Repair(code="number-as-text", subject=column.name, count=int(total), text=said))
+    repairs += told_numbers(texts, column.name) if not written else []
     return _finite(series, column.name, reading, repairs)
 
 
@@ -224,7 +232,10 @@ def _dates(column: Distinct, _: str) -> Typed | None:
     if dates.ambiguous:
         said = f"Day and month of {column.name!r} could be the other way round; they were read as {dates.formats[0]}."
         repairs.append(Repair(code="ambiguous-dates", subject=column.name, count=int(total), text=said, changed=False))
-    repairs += _told_beyond(int(column.rows(kept[dates.beyond])), column.name)
+    repairs += [
+        *told_dates(texts, dates, column.name),
+        *_told_beyond(int(column.rows(kept[dates.beyond])), column.name),
+    ]
     told = tuple(text for text in (*nothing, *(column.stripped[place] for place in bad)) if text)[:20]
     reading = Reading(form="date", formats=dates.formats, missing=told)
     return Typed(column.spread(values, np.datetime64("NaT")), reading, repairs)
@@ -287,9 +298,11 @@ def _words(column: Distinct) -> Typed:
     if column.padded:
         said = f"{column.padded} values of {column.name!r} had blanks around them."
         repairs.append(Repair(code="blanks", subject=column.name, count=column.padded, text=said))
-    alike = len({*texts}) - len({text.casefold() for text in texts}) if len(texts) <= 1000 else 0
-    if alike:
-        said = f"{alike} values of {column.name!r} differ from others only in capitals."
+    few = texts if len(texts) <= MOST_COMPARED else []
+    if alike := len({*few}) - len({*map(seen_as, few)}):
+        other = len({*map(seen_as, few)}) < len({text.casefold() for text in few})
+        how = "in capitals, or in characters that look alike or are not seen" if other else "in capitals"
+        said = f"{alike} values of {column.name!r} differ from others only {how}."
         repairs.append(Repair(code="capitals", subject=column.name, count=alike, text=said, changed=False))
     series = column.spread(values, np.nan).astype(object)
     return Typed(series, Reading(form="words", missing=nothing), repairs)
@@ -350,25 +363,36 @@ def _as_texts(raw: pd.Series[Any]) -> tuple[Texts, int]:
     for cell in raw.to_numpy(object):
         if isinstance(cell, str):
             found.append(cell)
-        elif isinstance(cell, dict | list | tuple | np.ndarray):
+        elif isinstance(cell, NESTED):
             nested += 1
-            found.append(json.dumps(cell, default=_jsonable, ensure_ascii=False))
+            found.append(text_of(cell))
         else:
             empty = cell is None or cell is pd.NaT or cell is pd.NA or cell != cell
-            found.append(None if empty else _as_text(cell))
+            found.append(None if empty else text_of(cell))
     return array(found), nested
 
 
-def _as_text(cell: Any) -> str:
+def text_of(cell: Any) -> str:
+    """A cell of a file that has types, as text: JSON of what is nested, hexadecimal digits of bytes that are no text.
+
+    >>> text_of(["a", 1]), text_of(b"ab"), text_of(b"a\\xff"), text_of(2.0)
+    ('["a", 1]', 'ab', '0x61ff', '2')
+    """
+    if isinstance(cell, NESTED):
+        return json.dumps(cell, default=_jsonable, ensure_ascii=False)
     if isinstance(cell, float | np.floating):
         value = float(cell)
         return repr(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
     if isinstance(cell, dt.datetime | dt.date | pd.Timestamp):
         return cell.isoformat().removesuffix("T00:00:00")
     if isinstance(cell, bytes):
-        return cell.decode("utf-8", errors="replace")
+        try:
+            text = cell.decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        return f"0x{cell.hex()}" if CONTROL.search(text) else text
     return str(int(cell)) if isinstance(cell, decimal.Decimal) and cell == cell.to_integral_value() else str(cell)
 
 
 def _jsonable(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else text_of(value)

@@ -62,6 +62,10 @@ def plain(value: Any, kind: str = "") -> str | bool | float | None:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dt.timedelta | np.timedelta64):
         return pd.Timedelta(value).total_seconds()
+    if isinstance(value, bytes | dict | list | tuple | np.ndarray):
+        from palmette.automl.data.values import text_of
+
+        return text_of(value)
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from palmette.automl.artefacts import Delivery
@@ -53,7 +53,7 @@ def example_row(folder: Path) -> dict[str, object]:
     return min(rows, key=lambda row: sum(value is None for value in row.values()))
 
 
-def answer_file(folder: Path, rows: Path, table: str = "") -> str:
+def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str], object] = str) -> str:
     """What a project says of the rows of a file of any format that data can have: CSV, a line for each row in order.
 
     The cells are handed over as they stand in the file; how they are read is the project's own.
@@ -62,6 +62,7 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
         folder: of the project.
         rows: the file.
         table: which sheet, table or file of an archive is meant, where there are several.
+        tell: hears what was repaired in the file, a sentence each.
 
     Raises:
         InputError: the file cannot be read as a table.
@@ -71,7 +72,7 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
     with temporary_folder() as place:
         asked, said = place / "rows.jsonl", place / "said.csv"
         with asked.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{json.dumps(row)}\n" for row in _rows(rows, table))
+            lines.writelines(f"{json.dumps(row)}\n" for row in _rows(rows, table, tell))
         if not asked.stat().st_size:
             message = f"{str(rows)!r} has a header but no row to predict."
             raise UserError(message, "Name a file with rows.", code="no-rows")
@@ -90,7 +91,7 @@ def answer_file(folder: Path, rows: Path, table: str = "") -> str:
     raise MachineError(message, f"Look at the project in {str(folder)!r}.", code="prediction-failed")
 
 
-def _rows(path: Path, table: str) -> Iterator[dict[str, object]]:
+def _rows(path: Path, table: str, tell: Callable[[str], object]) -> Iterator[dict[str, object]]:
     """The rows of a file, each by the names in the file."""
     from palmette.automl.data.formats import read_tables
     from palmette.automl.data.names import good_names
@@ -103,6 +104,8 @@ def _rows(path: Path, table: str) -> Iterator[dict[str, object]]:
         listed = ", ".join(map(repr, found))
         raise UserError(message if table else several, f"Name one with --table: {listed}.", code="which-table")
     raw = found[table] if table else next(iter(found.values()))
+    for repair in raw.repairs:
+        tell(repair.text)
     told_apart = zip(raw.names, good_names(raw.names)[0], strict=True)
     names = [own if own.strip() and raw.names.count(own) == 1 else made for own, made in told_apart]
     columns = [raw.frame.iloc[:, place].to_numpy(object) for place in range(len(names))]
