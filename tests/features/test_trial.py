@@ -47,9 +47,10 @@ def test_rows_are_read_back(tmp_path: Path) -> None:
         (rows(1, at=1 << 62), "out of range"),
         (rows(1).append_column("more", pa.array([1])), "columns"),
         (pa.table({"user_id": ["a"], "as_of": ["soon"]}), "soon"),
+        (rows(1).set_column(0, "user_id", pa.array([["a"]])), "list"),
         (b"PAR1" + bytes(40) + b"PAR1", ""),
     ],
-    ids=["too many", "a time beyond the calendar", "another column", "another type", "no file of its kind"],
+    ids=["too many", "a time beyond the calendar", "another column", "another type", "lists", "no file of its kind"],
 )
 def test_what_cannot_be_read_back_is_a_violation(
     table: pa.Table | bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from palmette.sandbox.reading import copy_made, read_json, read_made
+from palmette.sandbox.supervisor.folders import remove
 
 
 @pytest.fixture
@@ -51,5 +52,24 @@ def test_a_copy_has_the_files_alone(made: Path, tmp_path: Path) -> None:
         (made / f"empty-{number}").touch()
     with pytest.raises(OSError, match="more in it"):
         copy_made(made, tmp_path / "many", most=50_000)
+    for number in range(20):
+        (tmp_path / "folders" / str(number)).mkdir(parents=True)
+    with pytest.raises(OSError, match="more in it"):
+        copy_made(tmp_path / "folders", tmp_path / "many-folders", most=50_000)
     copy_made(tmp_path / "nowhere", tmp_path / "nothing")
     assert not list((tmp_path / "nothing").glob("*"))
+
+
+def test_folders_in_one_another_are_followed_up_to_a_bound(tmp_path: Path) -> None:
+    """Who makes them may be at work until they are read, and after what is too deep was swept away."""
+    (tmp_path / "made").mkdir()
+    at = os.open(tmp_path / "made", os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d", dir_fd=at)
+        below = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    with pytest.raises(OSError, match="more folders in one another"):
+        copy_made(tmp_path / "made", tmp_path / "copy")
+    remove(str(tmp_path / "made"))

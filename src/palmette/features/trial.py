@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from datetime import datetime
 from functools import reduce
@@ -68,7 +67,6 @@ class Trial:
         if frame and not violations:
             compared, violations = self._compare(frame, script, last)
             detail += f", {compared}"
-        shutil.rmtree(output, ignore_errors=True)
         return self._result(frame, violations, detail, started)
 
     def _not_runnable(self) -> str:
@@ -184,7 +182,10 @@ def _read_output(output: Path, view: View, format_: str) -> pa.Table:
     cells = found.count_rows() * len(found.schema)  # a few bytes may stand for any number
     if cells > MOST_CELLS:
         raise ValueError(f"it has {cells} cells, and at most {MOST_CELLS} are read back")
-    table = found.to_table()
-    if sorted(table.column_names) != sorted(schema.names):
-        raise KeyError(f"columns {table.column_names} instead of {schema.names}")
-    return table.select(schema.names).cast(schema)
+    if sorted(found.schema.names) != sorted(schema.names):
+        raise KeyError(f"columns {found.schema.names} instead of {schema.names}")
+    flat = {field.name for field in schema if not pa.types.is_nested(field.type)}
+    for field in (field for file in found.get_fragments() for field in file.physical_schema):
+        if field.name in flat and pa.types.is_nested(field.type):  # reading damaged lists can end the process
+            raise ValueError(f"{field.name!r} is {field.type} in a file")
+    return found.to_table().select(schema.names).cast(schema)

@@ -12,7 +12,8 @@ from pathlib import Path, PurePath
 from pydantic import JsonValue
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_LEAST = 4096
+_LEAST, _LEVELS = 4096, 100
+"""Bytes that anything in a folder counts at least, and how deep others may lie below it."""
 MOST = 1 << 30
 """Bytes of a file that are read, where nothing else is said."""
 
@@ -45,18 +46,24 @@ def read_json(folder: Path, path: str, most: int = MOST) -> JsonValue:
 def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
     """Copies a folder's files, so that they stay as they are; what is no file, or lies behind a link, is left out.
 
-    Nothing where there is no folder. OSError where they are larger than `most` bytes together; each counts as
-    what it takes of a disk at least.
+    Nothing where there is no folder. OSError where they are larger than `most` bytes together, each file and each
+    folder counting as what it takes of a disk at least, or lie too deep.
     """
     if not folder.is_dir():
         return
     for root, _, names, at in os.fwalk(folder):
-        place = into / PurePath(root).relative_to(folder)
+        below = PurePath(root).relative_to(folder)
+        if len(below.parts) > _LEVELS:
+            raise OSError(f"{folder.name!r} has more folders in one another than are read")
+        place = into / below
         place.mkdir(parents=True, exist_ok=True)
+        most -= _LEAST
         for name in names:
             most -= max(_LEAST, _copied(name, at, place / name, most))
             if most < 0:
-                raise OSError(f"{str(folder)!r} has more in it than is read")
+                break
+        if most < 0:
+            raise OSError(f"{folder.name!r} has more in it than is read")
 
 
 def _copied(name: str, at: int, target: Path, most: int) -> int:
