@@ -9,8 +9,9 @@ import pytest
 from small_team import SmallTeam
 
 from palmette.engine.actor import Context, Verdict
-from palmette.features.actors.testcase_coder.actor import Inputs, TestcaseCoder
+from palmette.features.actors.testcase_coder.actor import Inputs, TestcaseCoder, verdict
 from palmette.features.artefacts import Tests
+from palmette.features.harness.harness import SuiteResult
 from palmette.features.workbench import Workbench
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -68,6 +69,11 @@ def test_tests_that_fail_although_the_answers_are_right_are_reported(
         team, asked, changed(written, "\n".join([*lines[: at + 1], "    assert False", *lines[at + 1 :]])), tmp_path
     )
     assert [violation.subject for violation in verdict.violations] == [name]
+
+
+def test_tests_that_did_not_run_on_wrong_answers_are_not_said_to_notice_them() -> None:
+    found = verdict(SuiteResult(("a",)), SuiteResult(error="TimeoutError: it ran longer than 20 s"), 1, "test_a.py")
+    assert [violation.code for violation in found.violations] == ["tests-not-run"] and not found.ok
 
 
 def test_the_tests_pass_on_the_script_and_fail_on_a_wrong_one(

@@ -12,7 +12,7 @@ import pytest
 from palmette.features.checks import Subject
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.frame import Frame
-from palmette.features.harness.harness import RUNNER_FAILED, Case, CaseResult, SuiteResult
+from palmette.features.harness.harness import RUNNER_FAILED, SPARK_DIED, Case, CaseResult, SuiteResult
 from palmette.features.oracle.expected import Expected
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
@@ -29,8 +29,10 @@ class FakeHarness:
     harmless: bool = False
     wrong: bool = False
     """The tests do not pass on the script either."""
-    breaks: bool = False
-    """The runner itself fails on the last mutant."""
+    breaks: str = ""
+    """Error of the last mutant."""
+    ends: str = ""
+    """The same of the script itself."""
 
     def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: Any) -> list[CaseResult]:
         counts = [2 if case.script and not self.harmless else 1 for case in cases]
@@ -41,10 +43,8 @@ class FakeHarness:
         original, *mutants = variants
         last = self.noticed * len(mutants)
         found = {name: SuiteResult(("a",), {"b": "failed"} if n < last else {}) for n, name in enumerate(mutants)}
-        return {original: SuiteResult(("a",), {"b": "failed"} if self.wrong else {}), **found, **self.broken(mutants)}
-
-    def broken(self, mutants: Sequence[str]) -> dict[str, SuiteResult]:
-        return {mutants[-1]: SuiteResult(error=f"{RUNNER_FAILED} (internal_error)")} if self.breaks else {}
+        own = SuiteResult(("a",), {"b": "failed"} if self.wrong else {}, self.ends)
+        return {original: own, **found, **({mutants[-1]: SuiteResult(error=self.breaks)} if self.breaks else {})}
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,12 @@ def test_tests_that_fail_anyway_kill_nothing(activity: View) -> None:
     assert outcome.skipped == "the tests do not pass on the script itself: b: failed"
 
 
-def test_a_broken_runner_kills_nothing(activity: View) -> None:
-    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0, breaks=True)))
+@pytest.mark.parametrize(
+    "said",
+    [{"breaks": f"{RUNNER_FAILED} (internal_error)"}, {"breaks": f"{SPARK_DIED}: twice"}, {"ends": "NotRun: late"}],
+)
+def test_a_runner_or_a_spark_that_is_gone_kills_nothing(said: dict[str, str], activity: View) -> None:
+    """Nor does whoever ends it come around the check."""
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0, **said)))
     assert [violation.code for violation in outcome.violations] == ["mutation"]
-    assert RUNNER_FAILED in outcome.violations[0].message
+    assert next(iter(said.values())) in outcome.violations[0].message

@@ -51,13 +51,16 @@ class MutationCheck:
             python_path=subject.python_path,
             stop_at_first=True,
         )
-        broken = next((result.error for result in results.values() if result.is_broken), "")
+        own = results[ORIGINAL]
+        broken = own.error or next((result.error for result in results.values() if result.is_broken), "")
         if broken:
-            message = f"The mutants could not be judged: {broken}."
-            return Outcome((Violation(code="mutation", subject=subject.tests.name, message=message),))
-        if not results[ORIGINAL].ok:
-            own = results[ORIGINAL]
-            why = own.error or next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
+            message = f"The mutants could not be judged: {broken.splitlines()[0][:200]}."
+            violation = Violation(
+                code=self.code, subject=subject.tests.name, evidence=broken[:EVIDENCE], message=message
+            )
+            return Outcome((violation,))
+        if not own.ok:
+            why = next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
             return Outcome(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)

@@ -18,6 +18,8 @@ from palmette.features.frame import Frame
 
 RUNNER_FAILED = "pytest did not come to its end"
 """How the error of a suite begins when the runner itself failed."""
+SPARK_DIED = "SparkDied"
+"""How an error begins when there was no Spark any more."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class SuiteResult:
     @property
     def is_broken(self) -> bool:
         """Whether the runner itself failed, which says nothing about the script or the tests."""
-        return self.error.startswith(RUNNER_FAILED)
+        return self.error.startswith((RUNNER_FAILED, SPARK_DIED))
 
     @property
     def ok(self) -> bool:

@@ -16,6 +16,7 @@ from palmette.documents import Model
 from palmette.errors import MachineError
 from palmette.features.frame import Frame
 from palmette.features.harness.arrow_answers import MOST_BYTES, read_arrow
+from palmette.features.harness.harness import SPARK_DIED
 from palmette.features.harness.palmette_driver.answers import PATIENCE, seal
 from palmette.sandbox import (
     Access,
@@ -119,9 +120,10 @@ def run_items(sandbox: Sandbox, spark: WarmSpark, job: Job) -> list[Answer]:
 def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
     """Runs a job in a process of its own; once more when the Spark server died under it.
 
-    A server that has died twice is not started again for the programs under which it did: nothing of theirs is run.
+    A server that has died twice is not started again for the programs under which it did: nothing of theirs is run,
+    and what they answered without one is no answer.
     """
-    for last in (False, True):
+    while True:
         with temporary_folder() as folder:
             nonce = secrets.token_hex(16)
             (folder / "out").mkdir()
@@ -141,14 +143,13 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
             )
             answers = [_read(folder / "out", index, nonce, job.root, execution) for index in range(len(job.items))]
-        if last or spark.alive:
-            break
-    return Done(answers, execution)
+        if spark.alive:
+            return Done(answers, execution)
 
 
 def _refused(job: Job, sandbox: Sandbox, error: MachineError) -> Done:
     """Where programs of a kind have ended the server twice, it is they that are at fault, or need more than it has."""
-    answer = Answer(Fields(error=f"SparkDied: {error}"), is_missing=True)
+    answer = Answer(Fields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
     name = sandbox.isolation.name
     execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=name)
     return Done([answer] * len(job.items), execution)

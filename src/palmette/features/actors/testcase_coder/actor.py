@@ -150,8 +150,8 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
         seconds=result.seconds,
         detail=f"{len(result.passed) - len(idle)} of {total} tests pass on right answers, and not on wrong ones",
     )
-    if result.error or total < count:
-        reason = result.error or f"{total} tests ran, but there are {count} cases"
+    if (error := result.error or on_wrong.error) or total < count:
+        reason = error or f"{total} tests ran, but there are {count} cases"
         violation = Violation(
             code="tests-not-run",
             subject=path,
