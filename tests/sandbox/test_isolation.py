@@ -7,8 +7,12 @@ import os
 import signal
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -253,6 +257,32 @@ def test_files_do_not_keep_the_rights_of_their_owner(tmp_path: Path) -> None:
     said = swept([tmp_path], since=0)
     assert "'user'" in said and "'group'" in said and "'usual'" not in said and not swept([tmp_path], since=0)
     assert {path.stat().st_mode & 0o7777 for path in tmp_path.iterdir()} == {0o755}
+
+
+def test_whoever_goes_on_filling_a_folder_holds_nobody_up(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    is_over = threading.Event()
+
+    def fill() -> None:
+        for number in count():
+            if is_over.is_set():
+                return
+            with suppress(OSError):  # it was taken away
+                (tmp_path / "full" / str(number)).mkdir()
+
+    with ThreadPoolExecutor(2) as pool:
+        filling = [pool.submit(fill) for _ in range(2)]
+        started = time.monotonic()
+        for _ in range(3):
+            remove(str(tmp_path / "full"), seconds=0.1)
+            (tmp_path / "full").mkdir(exist_ok=True)
+        with pytest.raises(TimeoutError, match="more in its folders"):
+            swept([tmp_path, *[tmp_path / "full"] * 1000], since=0, seconds=0.1)
+        taken = time.monotonic() - started
+        is_over.set()
+    assert taken < 5 and all(one.exception() is None for one in filling)
+    remove(str(tmp_path))
+    assert not tmp_path.exists()
 
 
 def test_folders_without_a_floor_and_without_rights_are_taken_away(tmp_path: Path) -> None:

@@ -166,6 +166,24 @@ def test_a_program_leaves_a_quarter_of_the_room_on_a_disk(tmp_path: Path, monkey
     assert [Disk([str(tmp_path)], bound, 1).bound_mb for bound in (5, 262144)] == [5, 6]
 
 
+def test_files_are_bounded_in_number_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._PATIENCE", 0)
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk.FILES", 20)
+    free = [1 << 40, 1 << 30]
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._free", lambda _: tuple(free))
+    disk = Disk([str(tmp_path)], 1024, 1)
+    for number in range(21):
+        assert not disk.is_exceeded([])
+        (tmp_path / str(number)).touch()
+        free[1] -= 1
+    assert disk.is_exceeded([])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_who_asks_for_memory_is_ended_before_others(tmp_path: Path) -> None:
+    assert run_python("print(open('/proc/self/oom_score_adj').read())", tmp_path).stdout.strip() == "1000"
+
+
 @pytest.mark.parametrize(
     ("held", "lost", "sockets", "is_exceeded"),
     [

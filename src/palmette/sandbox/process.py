@@ -24,7 +24,7 @@ from palmette.sandbox.relay import Relay
 from palmette.sandbox.result import ExecutionResult, Limits
 from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.sweeping import swept
-from palmette.sandbox.temporary import new_folder, temporary_folder
+from palmette.sandbox.temporary import PATIENCE, new_folder, temporary_folder
 
 _HERE = str(Path(__file__).parent)
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
@@ -131,7 +131,12 @@ class Sandbox:
             outcome = supervised.wait(None if limits.seconds is None else limits.seconds + _GRACE)
         finally:
             self._running.discard(supervised)
-        outcome["note"] = "; ".join(filter(None, [outcome["note"], swept(access.write, supervised.started)]))
+        try:
+            left = swept(access.write, supervised.started, PATIENCE)
+        except TimeoutError as error:
+            left = str(error)
+            outcome |= {"exit_code": -9, "ended": "killed"}
+        outcome["note"] = "; ".join(filter(None, [outcome["note"], left]))
         name = self._name(access)
         return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=name, **outcome)
 
@@ -296,7 +301,7 @@ class _Supervised:
         except subprocess.TimeoutExpired:
             self.popen.kill()
             self.popen.wait()
-        remove(str(self.scratch))
+        remove(str(self.scratch), seconds=PATIENCE)
 
 
 def _told(walls: Walls, limits: Limits) -> dict[str, object]:

@@ -24,7 +24,7 @@ class Limits(Model):
     """Size of any one file that it writes."""
     disk_mb: int = Field(default=8192, ge=1)
     """What it writes altogether and has not deleted; looked at several times a second. In any case no more than three
-    quarters of the room that the disk has when it starts."""
+    quarters of the room that the disk has when it starts, and no more than 200 000 files."""
     open_files: int = Field(default=1024, ge=16)
     processes: int = Field(default=128, ge=1)
     """Processes alive at once, counted several times a second; above it, all are killed."""

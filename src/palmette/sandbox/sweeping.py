@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -27,18 +28,24 @@ class _Entry(NamedTuple):
     is_deep: bool
 
 
-def swept(folders: Iterable[Path], since: float) -> str:
-    """Removes it from the folders, where it has come since a time, and says what; empty when there was nothing."""
+def swept(folders: Iterable[Path], since: float, seconds: float = float("inf")) -> str:
+    """Removes it from the folders, where it has come since a time, and says what; empty when there was nothing.
+
+    TimeoutError where it takes longer than `seconds`: somebody may go on filling them.
+    """
     folders = [folder.resolve() for folder in folders]
     removed, lowered = list[str](), list[str]()
+    until = time.monotonic() + seconds
     for entry in _entries(folders):
+        if time.monotonic() > until:
+            raise TimeoutError("it left more in its folders than can be looked through")
         with suppress(OSError):
             found = os.stat(entry.name, dir_fd=entry.at, follow_symlinks=False)
             if found.st_ctime < since - _CLOCK:
                 continue
             if stat.S_ISDIR(found.st_mode):
                 if entry.is_deep:
-                    remove(entry.name, entry.at)
+                    remove(entry.name, entry.at, until - time.monotonic())
                     removed.append(entry.name)
             elif stat.S_ISREG(found.st_mode):
                 if found.st_mode & _OF_THE_OWNER:

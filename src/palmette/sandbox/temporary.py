@@ -19,6 +19,8 @@ from typing import NamedTuple
 from palmette.sandbox.supervisor.folders import remove, remove_unheld
 
 _PREFIX = "palmette-place-"
+PATIENCE = 20.0
+"""Seconds that taking away one folder may take, while work is waiting."""
 
 
 class _Place(NamedTuple):
@@ -38,12 +40,15 @@ def new_folder(within: Path | None = None) -> Path:
 
 @contextmanager
 def temporary_folder(within: Path | None = None) -> Iterator[Path]:
-    """An empty folder that is gone afterwards, whatever has come to be in it."""
+    """An empty folder that is gone afterwards, whatever has come to be in it.
+
+    Where programs go on filling it, or it is very full, the rest is taken away later, as of `new_folder`.
+    """
     made = new_folder(within)
     try:
         yield made
     finally:
-        remove(str(made))
+        remove(str(made), seconds=PATIENCE)
 
 
 def clear() -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _INODE = 4096
 """Bytes that a file takes at least."""
+FILES = 200_000
+"""Empty ones that are too many, whatever the bound: each takes whoever reads or removes it its time."""
 _PATIENCE = 4
 """How many times as long as a count takes it is waited before the next."""
 _SHARE = 0.75
@@ -33,7 +35,7 @@ class Disk:
     Looking is cheap: room on the disks of the folders. Only where more is gone than the program may write are files
     counted, because others may have written it: those that changed since, by the time that nobody can set. What hides
     files from that, below very many folders, has written too much; deleted ones that nobody can look at are taken to be
-    as large as may be.
+    as large as may be. A file counts as its share of the bound at least, where so many make up the whole.
     """
 
     def __init__(self, folders: list[str], bound_mb: int, file_mb: int) -> None:
@@ -41,6 +43,7 @@ class Disk:
         self._since = time.time_ns() - 1_000_000_000
         self._before = {folder: free for folder in folders if (free := _free(folder))}
         self._bound = min([bound_mb << 20, *(int(_SHARE * room) for room, _ in self._before.values())])
+        self._least = max(_INODE, self._bound // FILES)
         self._suspicious = self._bound
         self._wait_until = 0.0
 
@@ -54,7 +57,7 @@ class Disk:
             return False
         started = time.monotonic()
         try:
-            written = sum(_size(stat) for stat in self._changed(pids))
+            written = sum(max(self._least, _size(stat)) for stat in self._changed(pids))
             written += min(max(0, lost - written), self._hidden(pids))
         except _TooDeepError:
             return True
@@ -65,7 +68,7 @@ class Disk:
     def _lost(self) -> int:
         """The most that any of the disks has lost."""
         now = [(before, free) for folder, before in self._before.items() if (free := _free(folder))]
-        lost = ((room - now_room) + _INODE * (files - now_files) for (room, files), (now_room, now_files) in now)
+        lost = ((room - now_room) + self._least * (files - now_files) for (room, files), (now_room, now_files) in now)
         return max(lost, default=0)
 
     def _changed(self, pids: list[int]) -> Iterator[os.stat_result]:
@@ -101,7 +104,7 @@ def _free(folder: str) -> tuple[int, int] | None:
 
 
 def _size(stat: os.stat_result) -> int:
-    return max(_INODE, stat.st_blocks * 512)
+    return stat.st_blocks * 512
 
 
 def _files(folders: list[str]) -> Iterator[os.stat_result]:

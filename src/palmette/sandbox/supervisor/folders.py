@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _POINT_AT = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW
 
 
-def remove(folder: str, at: int | None = None) -> None:
+def remove(folder: str, at: int | None = None, seconds: float = float("inf")) -> None:
     """Removes a folder (in the one with the descriptor `at`) with all that is in it, as far as that is permitted.
 
-    What lies deep is raised to its top first, so that no path is long and nothing recurs.
+    What lies deep is raised to its top first, so that no path is long and nothing recurs. `seconds`: how long it may
+    take, where somebody may still be filling it.
     """
+    until = time.monotonic() + seconds
     with suppress(OSError):
         top = _opened(folder, at)
         try:
-            _clear(top)
+            _clear(top, until)
         finally:
             os.close(top)
         os.rmdir(folder, dir_fd=at)
@@ -48,16 +51,20 @@ def set_mode(name: str, mode: int, at: int | None) -> None:
         os.close(found)
 
 
-def _clear(top: int) -> None:
+def _clear(top: int, until: float) -> None:
     mark, count = os.urandom(8).hex(), 0
-    found = _folders_once_alone(top)
+    found = _folders_once_alone(top, until)
     while found:
         raised = []
         for name in found:
+            if time.monotonic() > until:
+                return
             with suppress(OSError):
                 folder = _opened(name, top)
                 try:
-                    for inner in _folders_once_alone(folder):
+                    for inner in _folders_once_alone(folder, until):
+                        if time.monotonic() > until:
+                            return
                         os.close(_opened(inner, folder))  # it must be writable to get another parent
                         os.rename(inner, f"{mark}-{count}", src_dir_fd=folder, dst_dir_fd=top)
                         raised.append(f"{mark}-{count}")
@@ -74,11 +81,13 @@ def _opened(folder: str, at: int | None) -> int:
     return os.open(folder, _OPEN, dir_fd=at)
 
 
-def _folders_once_alone(folder: int) -> list[str]:
+def _folders_once_alone(folder: int, until: float) -> list[str]:
     """Names of the folders in one, after everything else in it is gone."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
+            if time.monotonic() > until:
+                break
             if entry.is_dir(follow_symlinks=False):
                 found.append(entry.name)
             else:

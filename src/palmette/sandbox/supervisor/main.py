@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 
 _ENDING_SECONDS = 10.0
+_REMOVING_SECONDS = 5.0
+"""Others with whom the program shares its private folder may still be filling it; how it ended is told in time."""
+_FIRST_TO_END = "1000"
+"""Where several programs together want more memory than there is, the kernel ends them, however small each is."""
 _SIGNALS = 1024
 """Timers, and signals on their way, beyond which it gets no more: all of a user's processes have a number together."""
 
@@ -63,7 +67,7 @@ def main() -> None:
     kill_tree(program)
     if spec["ending"] and ended != "exited":
         _end_there(spec["ending"], spec["env"])
-    remove(spec["scratch"])
+    remove(spec["scratch"], seconds=_REMOVING_SECONDS)
     remove_unheld(spec["place"])
     with suppress(OSError):
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
@@ -129,6 +133,8 @@ def _set_limits(limits: dict[str, Any]) -> None:
     if sys.platform == "linux":
         _limit(resource.RLIMIT_SIGPENDING, _SIGNALS)
     _limit(resource.RLIMIT_DATA, limits["memory_mb"] << 20)  # not RLIMIT_AS: a JVM reserves more than it uses
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123 - as in tree.py
+        file.write(_FIRST_TO_END)
 
 
 def _limit(kind: int, value: int) -> None:

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 
-from .disk import Disk
+from .disk import FILES, Disk
 from .memory import Memory
 from .tree import descendants, reap, threads
 
@@ -56,7 +56,7 @@ def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
     if memory.is_exceeded(pids):
         return f"it used more than {limits['memory_mb']} MB of memory"
     if disk.is_exceeded(pids):
-        return f"it wrote more than {disk.bound_mb} MB to the disk"
+        return f"it wrote more than {disk.bound_mb} MB, or {FILES} files, to the disk"
     return ""
 
 
