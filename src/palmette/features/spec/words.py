@@ -82,9 +82,16 @@ _BEYOND = (
 """Times that are no window: a pattern each, what is wrong with it, and what to do."""
 
 
+MOST_WORDS = 1000
+"""Characters of a feature's words."""
+
+
 def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
     """The computation that a feature's words state, or what must be asked first."""
     words = (feature.words or "").strip().rstrip(".")
+    if len(words) > MOST_WORDS:
+        text = f"The words {words[:60]!r}... have {len(words)} characters; {MOST_WORDS} at most say a feature."
+        return Question("unknown-words", text, "Say it shorter, or in several features.")
     unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", words)
     for pattern, wrong, remedy in _BEYOND:
         if found := pattern.search(unquoted):
