@@ -43,5 +43,5 @@ def warm_spark(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture(scope="session")
-def harness(sandbox: Sandbox, warm_spark: WarmSpark) -> ConnectHarness:
-    return ConnectHarness(sandbox, warm_spark)
+def harness(warm_spark: WarmSpark) -> ConnectHarness:
+    return ConnectHarness(warm_spark)

@@ -22,15 +22,15 @@ spark.stop()
 """
 
 
-def ask(spark: WarmSpark, sandbox: Sandbox, folder: Path, code: str = CLIENT) -> ExecutionResult:
+def ask(spark: WarmSpark, folder: Path, code: str = CLIENT) -> ExecutionResult:
     access = spark.seen_by(Access(write=(folder,)))
-    return sandbox.run(python_command("-c", code, spark.remote), cwd=folder, access=access)
+    return spark.sandbox.run(python_command("-c", code, spark.remote), cwd=folder, access=access)
 
 
-def test_clients_have_sessions_of_their_own(warm_spark: WarmSpark, sandbox: Sandbox, tmp_path: Path) -> None:
-    assert ask(warm_spark, sandbox, tmp_path).stdout == "3 UTC\n"
+def test_clients_have_sessions_of_their_own(warm_spark: WarmSpark, tmp_path: Path) -> None:
+    assert ask(warm_spark, tmp_path).stdout == "3 UTC\n"
     other = CLIENT.replace('spark.range(3).createOrReplaceTempView("numbers")', "")
-    result = ask(warm_spark, sandbox, tmp_path, other)
+    result = ask(warm_spark, tmp_path, other)
     assert not result.ok and "TABLE_OR_VIEW_NOT_FOUND" in result.stderr
 
 
@@ -45,7 +45,8 @@ spark.sql("create function right as 'org.apache.spark.sql.catalyst.expressions.R
 spark.sql("select java_method('java.lang.System', 'setProperty', 'palmette.left', 'behind')").collect()
 leave = "import sys, time; time.sleep(300)"
 def stay(_):
-    import subprocess
+    import os, subprocess
+    open(os.path.dirname(os.environ["HOME"]) + "/much", "w").close()
     return str(subprocess.Popen([sys.executable, "-c", leave, "left-behind"], start_new_session=True).pid)
 spark.range(1).select(F.udf(stay)("id")).collect()
 print("done")
@@ -74,16 +75,18 @@ def _read(path: Path) -> bytes:
 
 
 def test_what_one_left_in_the_server_is_gone_for_the_next(warm_spark: WarmSpark, tmp_path: Path) -> None:
-    sandbox = warm_spark.sandbox
-    with WarmSpark(sandbox, access=Access(write=(tmp_path,))) as spark:
+    with WarmSpark(Sandbox(warm_spark.sandbox.isolation), access=Access(write=(tmp_path,))) as spark:
         with spark.handed_over() as first:
-            done = ask(first, sandbox, tmp_path, POISON)
+            done = ask(first, tmp_path, POISON)
             assert done.stdout == "done\n", done
-            told = ask(first, sandbox, tmp_path, HONEST).stdout
+            told = ask(first, tmp_path, HONEST).stdout
             assert told == "['given', 'expected'] ['spark_catalog.default.right'] behind\n" and left_behind()
-        assert not left_behind() and not spark.alive
+            folder = first.sandbox.folder
+            assert (folder / "much").exists()
+        del first
+        assert not left_behind() and not spark.alive and not folder.exists()
         with spark.handed_over() as second:
-            assert ask(second, sandbox, tmp_path, HONEST).stdout == "[] [] null\n"
+            assert ask(second, tmp_path, HONEST).stdout == "[] [] null\n"
 
 
 def test_a_server_that_runs_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,11 +102,25 @@ def test_a_server_that_runs_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_server_leaves_nothing_in_the_current_folder(
-    warm_spark: WarmSpark, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    warm_spark: WarmSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ask(warm_spark, sandbox, tmp_path)
+    ask(warm_spark, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_server_without_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would go on without its context, and hold up or mislead whoever asks it next."""
+    started: list[str] = []
+
+    def start(self: Sandbox, argv: list[str], **_: object) -> None:
+        started.extend(argv)
+        raise MachineError("It is enough to know how.", "Nothing.", code="no-process")
+
+    monkeypatch.setattr(Sandbox, "start", start)
+    with WarmSpark() as spark, pytest.raises(MachineError):
+        _ = spark.remote
+    assert any("-XX:+ExitOnOutOfMemoryError" in part for part in started)
 
 
 def test_a_server_that_exists_is_used_as_it_is() -> None:

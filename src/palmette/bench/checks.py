@@ -21,7 +21,7 @@ from palmette.engine.actor import Measurement, Verdict
 from palmette.features.checks import ALL, Check, Subject, run_checks
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.source import parse
-from palmette.sandbox import Sandbox, WarmSpark
+from palmette.sandbox import WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 
 CAUGHT, KILLED = 0.95, 0.85
@@ -104,9 +104,8 @@ class Bench:
 def run(names: Sequence[str], kinds: Sequence[Bug]) -> tuple[list[Sound], list[Cell]]:
     """All views, all kinds; says on standard error what is happening."""
     sounds, cells = [], []
-    sandbox = Sandbox()
-    with temporary_folder() as folder, WarmSpark(sandbox) as spark:
-        bench = Bench(ConnectHarness(sandbox, spark), folder)
+    with temporary_folder() as folder, WarmSpark() as spark:
+        bench = Bench(ConnectHarness(spark), folder)
         for name in names:
             subject = bench.subject(name)
             sounds.append(bench.sound(subject))

@@ -62,7 +62,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     one failed.
     """
     from palmette.features.harness.connect import ConnectHarness
-    from palmette.sandbox import Sandbox, WarmSpark
+    from palmette.sandbox import WarmSpark
 
     source = read_text(script)
     if tests:
@@ -70,14 +70,14 @@ def check(  # noqa: PLR0913 - one parameter per option
     view = view_of(fsc, dfr, model)
     chosen = choose(registered(), only, skip)
     name = find_entry(source, view.tables, name=entry, file=script.name)
-    folder, sandbox = _folder(root or script.parent), Sandbox()
-    with WarmSpark(sandbox) as spark:
+    folder = _folder(root or script.parent)
+    with WarmSpark() as spark:
         subject = Subject(
             view=view,
             script=script.resolve(),
             root=folder,
             entry=name,
-            harness=ConnectHarness(sandbox, spark),
+            harness=ConnectHarness(spark),
             tests=tests.resolve() if tests else None,
             python_path=(script.parent.resolve(),),
         )

@@ -113,7 +113,7 @@ def _workbench(inputs: Inputs, base: Path, folder: Path) -> Workbench:
         repository=base,
         checkout=inputs.repository,
         sandbox=sandbox,
-        spark=WarmSpark(sandbox, master=spark.master, memory=spark.memory, access=access),
+        spark=WarmSpark(Sandbox(sandbox.isolation), master=spark.master, memory=spark.memory, access=access),
         tables=inputs.view.tables,
     )
 

@@ -40,7 +40,7 @@ class Workbench:
     @cached_property
     def harness(self) -> ConnectHarness:
         """For the team's own code."""
-        return ConnectHarness(self.sandbox, self.spark)
+        return ConnectHarness(self.spark)
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:

@@ -130,7 +130,8 @@ class WarmSpark:
     def handed_over(self) -> WarmSpark:
         """The server for somebody else's programs, who stops it; this one begins anew when it is next used.
 
-        It is the one that runs, as far as it does.
+        It is the one that runs, as far as it does, with its sandbox: the folder in which it and its clients write, and
+        the loopback by which they speak, are nobody else's afterwards.
         """
         other = WarmSpark(
             self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
@@ -138,6 +139,7 @@ class WarmSpark:
         with self._lock:
             self._bury()
             other._process, other._port, self._process = self._process, self._port, None
+            self._sandbox = Sandbox(self._sandbox.isolation)
         return other
 
     def stop(self) -> None:
@@ -149,7 +151,7 @@ class WarmSpark:
     def _bury(self) -> None:
         """Lets go of a server that has died."""
         if self._process is not None and not self._process.alive:
-            self._said = self._process.output(3000)
+            self._said = self._process.output(600)
             self._process.stop()
             self._process = None
             self._deaths += 1
@@ -191,7 +193,8 @@ def _command(master: str, memory: str, given: Mapping[str, str]) -> list[str]:
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        # Out of memory it would go on, and answer everybody from then on with errors, or not at all.
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+ExitOnOutOfMemoryError",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         **given,
     }

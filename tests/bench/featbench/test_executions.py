@@ -58,7 +58,7 @@ def checkout(folder: Path, *, script: str = "x = 1", tests: str = "y = 1") -> Pa
 
 
 def harness(folder: Path) -> RememberedHarness:
-    return RememberedHarness(cast(Any, None), cast(Any, None), memory=Memory(folder / "memory", "c"))
+    return RememberedHarness(cast(Any, None), memory=Memory(folder / "memory", "c"))
 
 
 def test_a_script_is_executed_once_for_equal_rows_whatever_its_tests(made: list[str], tmp_path: Path) -> None:

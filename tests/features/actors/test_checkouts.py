@@ -34,8 +34,9 @@ def test_a_suite_that_rewrites_the_script_rewrites_its_own_copy(
             assert "REWRITTEN" not in subject.script.read_text(encoding="utf-8")
         return Verdict(ok=True)
 
-    def trial(_: Any, config: Any, script: Any, root: Path) -> TrialResult:
+    def trial(self: Any, config: Any, script: Any, root: Path) -> TrialResult:
         roots["trial"] = root
+        assert root.is_relative_to(self.harness.spark.sandbox.folder)
         return TrialResult(None, (), Measurement(name="sample run", status="passed"))
 
     monkeypatch.setattr(module, "run_checks", checks)
@@ -46,8 +47,7 @@ def test_a_suite_that_rewrites_the_script_rewrites_its_own_copy(
     output = actor.run(given, context).output
     assert actor.check(given, output, context).ok
     assert len(set(roots.values())) == 3
-    spark_writes = actor.workbench.sandbox.folder
-    assert roots["trial"].is_relative_to(spark_writes) and not roots["checks"].is_relative_to(spark_writes)
+    assert not roots["trial"].exists() and roots["checks"].is_relative_to(tmp_path)
 
 
 def test_spark_changes_nothing_that_actors_have_laid_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

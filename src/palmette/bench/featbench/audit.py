@@ -95,7 +95,7 @@ def dynamic(task: Task, spark: WarmSpark, seeds: Sequence[int], rows: int) -> It
 def _tested(task: Task, spark: WarmSpark, root: Path) -> Iterator[str]:
     script, tests = (root / f"{place}{task.name}.py" for place in ("recsys_features/views/", "tests/views/test_"))
     text = {"gold": script.read_text(encoding="utf-8")}
-    harness = ConnectHarness(spark.sandbox, spark, variant_seconds=60)
+    harness = ConnectHarness(spark, variant_seconds=60)
     result = harness.run_tests(tests, text, script, root=root, python_path=[root], stop_at_first=False)["gold"]
     if not result.ok:
         yield f"its tests: {result.error or dict(result.failed)}"

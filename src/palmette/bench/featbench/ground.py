@@ -29,7 +29,7 @@ class SharedBench(Workbench):
 
     @cached_property
     def harness(self) -> ConnectHarness:
-        return RememberedHarness(self.sandbox, self.spark, memory=self.memory)
+        return RememberedHarness(self.spark, memory=self.memory)
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:

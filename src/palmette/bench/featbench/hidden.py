@@ -53,9 +53,7 @@ def delivered(repository: Path, task: Task, branch: str = "") -> dict[str, str]:
     return {name: git("show", f"{branch}:{name}") + "\n" for name in names}
 
 
-def outcome(
-    task: Task, files: Mapping[str, str], spark: WarmSpark, rows: int = HIDDEN_ROWS, seed: int = 1
-) -> Outcome:
+def outcome(task: Task, files: Mapping[str, str], spark: WarmSpark, rows: int = HIDDEN_ROWS, seed: int = 1) -> Outcome:
     """How the view that `files` (path in the repository to text) define differs from the gold.
 
     Code that would reach outside is not run, and says so.
@@ -94,7 +92,7 @@ class Hidden:
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
-        harness, instants = ConnectHarness(spark.sandbox, spark), cutoffs(view, run.interval)
+        harness, instants = ConnectHarness(spark), cutoffs(view, run.interval)
         settings = next((path for path in files if path.startswith("settings/")), "")
         for instant in instants:
             argv = arguments("--settings", settings, "--cutoff", instant)
@@ -215,4 +213,3 @@ def alike(one: Any, other: Any, tolerance: float) -> bool:
         nan = math.isnan(one) and math.isnan(other)
         return nan or math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
     return bool(one == other)
-

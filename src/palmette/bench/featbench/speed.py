@@ -131,7 +131,7 @@ class Track:
 
     @cached_property
     def harness(self) -> ConnectHarness:
-        return ConnectHarness(self.spark.sandbox, self.spark)
+        return ConnectHarness(self.spark)
 
     def compare(self, written: Written, rows: int, runs: int, expected: float) -> Comparison:
         """Both sides in turns, as often as there is time for; a run is expected to take so many seconds."""

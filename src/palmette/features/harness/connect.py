@@ -11,7 +11,7 @@ from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
 from palmette.features.harness.harness import Case, CaseResult, SuiteResult
 from palmette.features.harness.jobs import TOO_LATE, Answer, Job, run_items, run_job
-from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
+from palmette.sandbox import ExecutionResult, WarmSpark
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ class MainResult:
 
 @dataclass(frozen=True)
 class ConnectHarness:
-    """Runs scripts in sandboxed processes that are clients of one warm Spark; a `ScriptHarness`."""
+    """Runs scripts in sandboxed processes that are clients of one warm Spark, in its sandbox; a `ScriptHarness`."""
 
-    sandbox: Sandbox
     spark: WarmSpark
     config_file: Path | None = None
     config_class: str = ""
@@ -144,7 +143,7 @@ class ConnectHarness:
         """
         shared = {"script": str(script.resolve()), "argv": list(argv)}
         job = Job("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
-        answers, execution = run_job(self.sandbox, self.spark, job)
+        answers, execution = run_job(self.spark.sandbox, self.spark, job)
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
@@ -166,7 +165,7 @@ class ConnectHarness:
         return self.probes(root, python_path, [Probe("probe", code, frames or {})])[0]
 
     def _run(self, job: Job) -> list[Answer]:
-        return run_items(self.sandbox, self.spark, job)
+        return run_items(self.spark.sandbox, self.spark, job)
 
 
 def _item(case: Case) -> dict[str, Any]:

@@ -134,7 +134,7 @@ class CodeGenerator(Agent):
         context.progress("running the script on the sample data")
         # In a checkout of its own, because the sample's configuration takes the place of the real one; where Spark
         # may write.
-        with temporary_folder(within=self.workbench.sandbox.folder) as folder:
+        with temporary_folder(within=harness.spark.sandbox.folder) as folder:
             trial = Trial(self.view, self.workbench, input.template.conventions, harness).run(
                 input.config, output, self.workbench.assemble(files, folder)
             )
