@@ -207,6 +207,15 @@ def test_values_that_no_answer_can_hold_get_422(service: httpx.Client, value: st
     assert reply.status_code == 422 and reply.json()["detail"][0]["msg"]
 
 
+@pytest.mark.parametrize("way", ["with its length", "in chunks"])
+def test_a_body_that_is_longer_than_most_rows_gets_413(service: httpx.Client, way: str) -> None:
+    part, most = b" " * 1_000_000, 10_000 * len(ROW) * 1_000
+    parts = [json.dumps(ROW).encode(), *[part] * (most // len(part))]
+    body = b"".join(parts) if way == "with its length" else iter(parts)
+    assert service.post("/predict", content=body, headers={"content-type": "application/json"}).status_code == 413
+    assert service.get("/health").status_code == 200
+
+
 def test_a_date_that_nanoseconds_cannot_tell_is_a_missing_one(service: httpx.Client) -> None:
     answers = [service.post("/predict", json=ROW | {"joined": day}) for day in ("9999-12-31", "0001-01-01", None)]
     assert {answer.status_code for answer in answers} == {200} and len({answer.text for answer in answers}) == 1
