@@ -26,7 +26,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]
     """Starts a server that gives a body; returns the list of the queries that it is asked."""
     servers: list[ThreadingHTTPServer] = []
 
-    def start(body: str, status: int = 200, delay: float = 0.0) -> list[str]:
+    def start(body: str, status: int = 200, delay: float = 0.0, each: float = 0.0) -> list[str]:
         asked: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -35,7 +35,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[str]]]
                 time.sleep(delay)
                 self.send_response(status)
                 self.end_headers()
-                self.wfile.write(body.encode())
+                for part in body if each else [body]:
+                    self.wfile.write(part.encode())
+                    time.sleep(each)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -80,7 +82,8 @@ def test_what_a_paper_demands_stays_a_sentence(serve: Callable[..., list[str]]) 
 
 @pytest.mark.parametrize(("body", "status", "said"), [
     ("", 503, "HTTPError"), ("<feed", 200, "ParseError"), (BOMB, 200, "declares a document type"),
-    ("\u0000\u0001", 200, "ParseError"),
+    ("\u0000\u0001", 200, "ParseError"), ("", 99999, "BadStatusLine"),
+    ('<?xml version="1.0" encoding="klingon"?><feed/>', 200, "LookupError"),
 ])  # fmt: skip
 def test_an_answer_that_is_none_is_said_and_is_no_error(
     serve: Callable[..., list[str]], body: str, status: int, said: str
@@ -94,10 +97,11 @@ def test_nobody_waits_for_a_server_that_hangs_or_is_not_there(
     serve: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(literature, "SECONDS", 0.2)
-    serve(FEED, delay=1.0)
-    begun = time.monotonic()
-    assert "could not be searched" in Literature().find(SUBJECT).note
-    assert time.monotonic() - begun < 0.9
+    for how in ({"delay": 1.0}, {"each": 0.05}):
+        serve(FEED, **how)
+        begun = time.monotonic()
+        assert "could not be searched" in Literature().find(SUBJECT).note
+        assert time.monotonic() - begun < 0.9
     for address in ("http://127.0.0.1:9/api", "no address at all", "file:///etc/passwd"):
         monkeypatch.setenv(literature.SWITCH, address)
         found = Literature().find(SUBJECT)

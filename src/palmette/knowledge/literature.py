@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import Future, wait
 from functools import lru_cache
+from http.client import HTTPException
 from xml.etree import ElementTree
 
 from palmette.engine.registry import register
@@ -52,15 +55,33 @@ def _search(address: str, query: str) -> Found:
     try:
         if parts.scheme not in ("http", "https"):
             raise ValueError("it is no address of the web")
-        url = f"{address}?{urllib.parse.urlencode(given)}"
-        request = urllib.request.Request(url, headers={"User-Agent": "palmette"})
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-            text = answer.read(MOST_BYTES)
-        findings = tuple(_findings(text))
-    except (OSError, ValueError, ElementTree.ParseError) as error:
+        findings = tuple(_findings(_in_time(f"{address}?{urllib.parse.urlencode(given)}")))
+    except (OSError, ValueError, LookupError, HTTPException, ElementTree.ParseError) as error:
         why = " ".join(str(error).split())[:LONGEST]
         return Found(note=f"Literature could not be searched: {host} gave {type(error).__name__}: {why}.")
     return Found(note=f"{len(findings)} papers of {host} for: {query}.", findings=findings)
+
+
+def _in_time(url: str) -> bytes:
+    """What comes from an address, `MOST_BYTES` of it at most.
+
+    Raises:
+        OSError, ValueError, HTTPException: there is no answer, or none in time, however it trickles in.
+    """
+    answer: Future[bytes] = Future()
+
+    def work() -> None:
+        request = urllib.request.Request(url, headers={"User-Agent": "palmette"})
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as found:
+                answer.set_result(found.read(MOST_BYTES))
+        except (OSError, ValueError, HTTPException) as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    if not wait([answer], SECONDS).done:
+        raise TimeoutError(f"no end after {SECONDS:g} s")
+    return answer.result()
 
 
 def _findings(text: bytes) -> Iterator[Finding]:
