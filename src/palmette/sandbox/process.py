@@ -60,7 +60,7 @@ class Sandbox:
         with self._lock:
             if self._folder is None:
                 self._folder = new_folder()
-                weakref.finalize(self, remove, str(self._folder)).atexit = False
+                weakref.finalize(self, remove, str(self._folder), None, PATIENCE).atexit = False
             return self._folder
 
     @property

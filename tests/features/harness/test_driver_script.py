@@ -1,15 +1,21 @@
-"""The name under which a script is imported, and variants under any name."""
+"""The name under which a script is imported, variants under any name, and what is timed."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from palmette.features.harness.palmette_driver.script import Variant, module_name
+from palmette.features.harness.palmette_driver import session, suite
+from palmette.features.harness.palmette_driver.script import Variant, module_name, run_main
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,50 @@ def test_a_variant_replaces_its_file_under_any_name(variant: Variant, name: str)
     variant.text = "answer = 'variant'"
     module = importlib.import_module(name)
     assert module.answer == "variant" and module.__file__ and module.__file__.endswith("spend_of_test.py")
+
+
+class Hung:
+    """A session whose server answers nobody any more, and a clock that knows who waits for it."""
+
+    spark = SimpleNamespace(conf=SimpleNamespace())
+    waits = False
+
+    def __init__(self) -> None:
+        self.spark.conf._set_all = self.reset
+        self.asked: list[bool] = []
+
+    @contextmanager
+    def timed(self, index: int) -> Iterator[None]:
+        self.waits = True
+        yield
+        self.waits = False
+
+    def write(self, index: int, answer: object) -> None:
+        """Nothing is judged here."""
+
+    def reset(self, **_: object) -> None:
+        self.asked.append(self.waits)
+
+
+def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be at work for somebody who has ended, and answer nobody."""
+    hung: Any = Hung()
+    (tmp_path / "script.py").touch()
+    job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "argv": [], "items": [{"text": ""}]}
+    monkeypatch.setattr(suite, "_run", lambda *_: suite.Recorder([]))
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(sys, "argv", [])
+    suite.run_variants(job, hung, hung)
+    run_main(job, hung, hung)
+    assert hung.asked == [True, True]
+
+
+def test_a_server_that_lets_go_of_nobody_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = threading.Event()
+    warm: Any = session.WarmSession.__new__(session.WarmSession)
+    warm.spark, warm._stop = None, lambda _: is_over.wait(30)
+    monkeypatch.setattr(session, "_GOODBYE", 0.05)
+    started = time.monotonic()
+    warm.__exit__(None, None, None)
+    is_over.set()
+    assert time.monotonic() - started < 10

@@ -100,11 +100,11 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
     """Runs the script as `__main__`, as spark-submit would, with plans compiled as outside of tests."""
-    session.spark.conf._set_all(configs=_REAL, silent=False)
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
     with answers.timed(0):
         try:
+            session.spark.conf._set_all(configs=_REAL, silent=False)
             runpy.run_path(job["script"], run_name="__main__")
         except SystemExit as exit:
             if exit.code not in (None, 0):

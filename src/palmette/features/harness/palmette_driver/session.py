@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,8 @@ from .round_trips import save_round_trips
 
 _RETRIES = 4
 """Some five seconds."""
+_GOODBYE = 5.0
+"""Seconds that a server which answers nobody any more is given to let go of the session."""
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
 INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
@@ -76,7 +79,9 @@ class WarmSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop(self.spark)
+        goodbye = threading.Thread(target=self._stop, args=(self.spark,), daemon=True)
+        goodbye.start()
+        goodbye.join(_GOODBYE)
 
     def _spread(self, session: Any) -> None:
         """Frames made in code have one partition unless more are wanted: no shuffle, half the time."""

@@ -57,9 +57,9 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
     for index, item in enumerate(job["items"]):
         variant.text = item["text"]
         forget(root)
-        session.reset()
         started = time.monotonic()
         with answers.timed(index):
+            session.reset()
             recorder = _run(job, killers)
         killers = [*recorder.failed, *(name for name in killers if name not in recorder.failed)]
         answers.write(
