@@ -75,6 +75,9 @@ def _in_time(url: str) -> bytes:
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as found:
                 answer.set_result(found.read(MOST_BYTES))
+        except urllib.error.HTTPError as error:
+            error.close()
+            answer.set_exception(error)
         except (OSError, ValueError, HTTPException) as error:
             answer.set_exception(error)
 
