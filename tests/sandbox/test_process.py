@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from palmette.sandbox import LEVELS, ExecutionResult, Limits, Sandbox, isolation_of, python_command, told_from
+from palmette.sandbox import LEVELS, Access, ExecutionResult, Limits, Sandbox, isolation_of, python_command, told_from
 from palmette.sandbox.process import _Supervised
 from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
@@ -281,6 +281,18 @@ def test_everything_ends_when_palmette_is_killed(level: str, tmp_path: Path) -> 
     parent.wait()
     parent.stdout.close()
     assert becomes_true(lambda: not running(mark) and not scratch.parents[1].exists()), "all temporary folders"
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_folder_that_others_use_keeps_its_rights(level: str, shared: bool, tmp_path: Path) -> None:
+    """Else a server could shut its clients, and whoever starts them, out of the folder that theirs lie in."""
+    if reason := isolation_of(level).missing():
+        pytest.skip(reason)
+    access = Access(write=(tmp_path,), shared=shared)
+    code = f"import os; os.chmod({str(tmp_path)!r}, 0o500)"
+    done = Sandbox(isolation_of(level)).run(python_command("-c", code), cwd=tmp_path, access=access)
+    assert done.ok and (tmp_path.stat().st_mode & 0o200 > 0) == (shared or level == "landlock")
 
 
 def test_a_server_is_started_read_and_stopped(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ class Access(Model):
     network: Literal["own", "machine"] = "own"
     """`own`: the loopback that it shares with the other programs of its sandbox, and nothing else. `machine`: all that
     this machine can reach."""
+    shared: bool = False
+    """Whether others use folders that it may change, too: then it changes no rights, times or attributes of files."""
     ports: tuple[int, ...] = Field(default=())
     """Of the loopback, what it calls: where the kernel gives no network of its own, it may connect to no other port,
     and to these on any machine."""

@@ -66,10 +66,11 @@ class Container:
 
     def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         limits, name = command.limits, _name()
+        forbidden = rules(own_files=True, own_network=True, shared=access.shared)
         told = {
             **{"argv": list(command.argv), "env": dict(command.env), "cwd": str(command.cwd), "namespaces": []},
             **{"limits": {**limits.model_dump(), "memory_mb": limits.memory}, "ending": [], "landlock": None},
-            **{"seccomp": filter_of(rules(own_files=True, own_network=True)).hex(), "seccomp_option": ""},
+            **{"seccomp": filter_of(forbidden).hex(), "seccomp_option": ""},
         }
         file = command.scratch / ".command"
         file.write_bytes(marshal.dumps(told))

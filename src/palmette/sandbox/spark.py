@@ -18,6 +18,8 @@ from palmette.sandbox.process import Process, Sandbox
 from palmette.sandbox.result import Limits
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+_MORTAL = "-XX:+ExitOnOutOfMemoryError"
+"""Else a server without memory goes on, and answers everybody from then on with errors, or not at all."""
 _START_SECONDS = 180.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
 
@@ -168,6 +170,7 @@ class WarmSpark:
             access=Access(
                 read=(*self._access.read, _LOGGING),
                 write=(*self._access.write, self._sandbox.folder),
+                shared=True,
                 network="own" if self._master.startswith("local") else "machine",
             ),
             env=java_environment(),
@@ -193,8 +196,7 @@ def _command(master: str, memory: str, given: Mapping[str, str]) -> list[str]:
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        # Out of memory it would go on, and answer everybody from then on with errors, or not at all.
-        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+ExitOnOutOfMemoryError",
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {_MORTAL}",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         **given,
     }

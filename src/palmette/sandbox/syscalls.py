@@ -117,7 +117,9 @@ class Rule(NamedTuple):
     unless: bool = False
 
 
-def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True) -> Iterator[Rule]:
+def rules(
+    *, own_files: bool, own_network: bool, guards_truncation: bool = True, shared: bool = False
+) -> Iterator[Rule]:
     """What is forbidden, beside which walls.
 
     Args:
@@ -126,6 +128,7 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
             only, and it changes the pace of no process but itself.
         own_network: it has a network of its own. Else it may use TCP, whose ports Landlock knows, and nothing else.
         guards_truncation: something else keeps files outside from being truncated.
+        shared: others use some of its files: attributes stay.
     """
     yield from (Rule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
     others_are_tried = f"clone3 openat2 {_OUTLIVING} {_COMMON}"
@@ -144,9 +147,10 @@ def rules(*, own_files: bool, own_network: bool, guards_truncation: bool = True)
     yield Rule("socket", errno.EACCES, values=families, unless=True)
     if not own_network:
         yield from _only_tcp()
+    if shared or not own_files:
+        yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
     if not own_files:
         yield Rule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
-        yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
         for call, argument in _PACE.items():
             yield Rule(call, argument=argument, values=(0,), unless=True)
     if not guards_truncation:
