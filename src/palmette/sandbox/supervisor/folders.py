@@ -82,15 +82,18 @@ def _opened(folder: str, at: int | None) -> int:
 
 
 def _folders_once_alone(folder: int, until: float) -> list[str]:
-    """Names of the folders in one, after everything else in it is gone."""
+    """Names of the folders in one that are not empty, after everything else in it is gone."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
             if time.monotonic() > until:
                 break
-            if entry.is_dir(follow_symlinks=False):
-                found.append(entry.name)
-            else:
-                with suppress(OSError):
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    os.rmdir(entry.name, dir_fd=folder)
+                else:
                     os.unlink(entry.name, dir_fd=folder)
+            except OSError:
+                if entry.is_dir(follow_symlinks=False):
+                    found.append(entry.name)
     return found
