@@ -63,9 +63,10 @@ def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
         assert outcome.result.isolation == isolated.isolation.name
 
 
-FORGED = """every-report-passes no-test-is-called no-test-is-chosen record-is-replaced-at-the-end start-up-file
-    plugin-of-the-same-name encoder-is-replaced wrong-test-is-known one-test-is-not-called one-test-becomes-another
-    one-test-is-left-out report-of-another-test encoder-of-the-encoder-is-replaced two-processes-speak"""
+FORGED = """every-report-passes record-is-replaced-at-the-end start-up-file plugin-of-the-same-name
+    one-test-is-not-called one-test-becomes-another one-test-is-left-out report-of-another-test
+    encoder-of-the-encoder-is-replaced two-processes-speak one-test-is-collected-as-another settings-choose-by-name
+    tracer-that-jumps told-is-replaced"""
 
 
 @pytest.mark.parametrize("name", FORGED.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,8 @@ def broken(): raise ValueError
 
 def test_without_its_fixture(broken): pass
 """
+MANY = ("-n", "2") if find_spec("xdist") else ()
+"""Processes, in which nobody would hear of a test."""
 PASSED = "cases[1] cases[2] decorated method static unit parts later"
 
 
@@ -61,7 +64,7 @@ def test_every_kind_of_test_has_its_outcome(sandbox: Sandbox, tmp_path: Path) ->
     (tmp_path / "test_kinds.py").write_text(KINDS, encoding="utf-8")
     run = run_suite(
         sandbox,
-        python_command("-m", "pytest", "-q", "-m", "not slow", "-W", "ignore"),
+        python_command("-m", "pytest", "-q", "-m", "not slow", "-W", "ignore", *MANY),
         cwd=tmp_path,
         access=Access(read=(tmp_path,)),
         env={},

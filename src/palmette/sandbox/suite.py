@@ -1,6 +1,6 @@
 """Test suites in the sandbox, and what came of each test.
 
-Tests run in one process with the code that they test, which can tell the runner to say anything. Three things stand
+Tests run in one process with the code that they test, which can tell the runner to say anything. Four things stand
 against it:
 
 - The outcome of each test leaves the process at once, by a plugin of the harness, in a line with a number and a seal
@@ -10,19 +10,20 @@ against it:
 - In each module two witnesses go along, tests whose names nobody knows beforehand, of which one holds and one fails, as
   expected. Where they are not told so, nothing that passed is believed.
 - A test has passed when its function, as it was collected, has come to its end: not one that raised, that was not
-  called, or that became another. What was collected and is not heard of counts as skipped.
+  called, or that became another. While it is at work nobody can set a tracer, which might jump, in its thread.
+- Its tests are read from its text before it runs. What was known or collected, and is not heard of, counts as skipped,
+  by whatever setting or hook; and a function that stands elsewhere than the one that was read has failed.
 
 This catches whoever changes how outcomes come about (replaced hooks and functions, hidden assertions, skipped or
 deselected tests, an early exit), also of a single test that it knows. It does not catch code that searches the memory
-of its process for the key and speaks for the plugin, that steers how a test which it knows is executed (a tracer that
-jumps), or that keeps it from being collected, as the project's settings may.
+of its process for the key and speaks for the plugin, or that makes another program of the text of a test, line by line.
 So whatever can be computed again from files is, and a verdict rests on that first.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -31,6 +32,7 @@ from pydantic import ValidationError
 
 from palmette.documents import Model
 from palmette.sandbox.access import Access
+from palmette.sandbox.known_tests import known_tests, place_of, unheard
 from palmette.sandbox.process import Sandbox
 from palmette.sandbox.result import ExecutionResult, Limits
 
@@ -44,7 +46,7 @@ class Suite:
 
     passed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    """With those that are expected to fail."""
+    """With those that are expected to fail, and those that are known and were not run."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """With what pytest says of each."""
 
@@ -72,6 +74,8 @@ class _Told(Model):
     test: str = ""
     outcome: str = ""
     said: str = ""
+    place: str = ""
+    """Where the function that was collected stands, as `file:line`; empty where none was held."""
     end: bool = False
 
 
@@ -90,6 +94,7 @@ def run_suite(
         "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_witness".strip(),
         "PYTHONPATH": ":".join(part for part in (str(_PLUGIN), env.get("PYTHONPATH", "")) if part),
     }
+    known = known_tests(cwd)
     execution = sandbox.run(
         argv,
         cwd=cwd,
@@ -106,7 +111,7 @@ def run_suite(
     if not said:
         return SuiteRun(execution, None)
     whole = [one.line for one in said] == list(range(1, len(said) + 1)) and said[-1].end
-    suite, doubt = _believed(_suite(one for one in said if one.test), mark)
+    suite, doubt = _believed(_suite([one for one in said if one.test], known), mark)
     return SuiteRun(execution, suite, doubt or ("" if whole else "not all that it told has arrived"))
 
 
@@ -125,18 +130,21 @@ def _parsed(text: str) -> _Told | None:
         return None
 
 
-def _suite(told: Iterable[_Told]) -> Suite:
+def _suite(told: Sequence[_Told], known: dict[str, str]) -> Suite:
     outcomes: dict[str, str] = {}
     failed: dict[str, str] = {}
     for one in told:
         outcomes[one.test] = one.outcome
+        own = place_of(known, one.test)
         if one.outcome == "failed":
             failed.setdefault(one.test, one.said)
+        elif one.outcome == "passed" and own and one.place != own:
+            failed.setdefault(one.test, f"What was run is not what stands in {own}, but in {one.place or 'no file'}.")
     passed, skipped = (
         tuple(name for name, outcome in outcomes.items() if outcome == wanted and name not in failed)
         for wanted in ("passed", "skipped")
     )
-    return Suite(passed, skipped, failed)
+    return Suite(passed, (*skipped, *unheard(known, outcomes)), failed)
 
 
 def _believed(found: Suite, mark: str) -> tuple[Suite, str]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 from _blake2 import blake2b
 from _json import encode_basestring_ascii
-from collections.abc import Generator
+from _thread import get_ident
+from collections.abc import Callable, Generator
 from functools import wraps
 from os import write
+from sys import addaudithook, gettrace, settrace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +23,8 @@ import pytest
 _LONGEST = 8000
 _ASYNCHRONOUS = 0x280
 """Flags of code that is only begun by a call."""
+_WRITTEN_IN_PYTHON = 0x200
+"""Flag of types that somebody could have made."""
 
 
 def holds() -> None:
@@ -32,95 +37,154 @@ def breaks() -> None:
     raise AssertionError
 
 
-class Witness:
+def _telling(output: int, key: bytes) -> Callable[..., None]:
     """Writes lines, each with a seal that is made with a key, to what was standard output before pytest caught it."""
+    put, quoted, sealed = write, encode_basestring_ascii, blake2b
+    lines = 0
 
-    def __init__(self, output: int, key: bytes, mark: str) -> None:
-        put, quoted, sealed = write, encode_basestring_ascii, blake2b
-        lines = 0
+    def tell(test: str = "", outcome: str = "", said: str = "", place: str = "", end: bool = False) -> None:
+        nonlocal lines
+        lines += 1
+        told = f'"test": {quoted(test)}, "outcome": {quoted(outcome)}, "said": {quoted(said)}, "place": {quoted(place)}'
+        text = f'{{"line": {lines}, {told}, "end": {"true" if end else "false"}}}'.encode()
+        seal = sealed(text, key=key, digest_size=16).hexdigest()
+        line = memoryview(b"\n%b %b\n" % (seal.encode(), text))
+        while line:
+            line = line[put(output, line) :]
 
-        def tell(test: str = "", outcome: str = "", said: str = "", end: bool = False) -> None:
-            nonlocal lines
-            lines += 1
-            told = f'"test": {quoted(test)}, "outcome": {quoted(outcome)}, "said": {quoted(said)}'
-            text = f'{{"line": {lines}, {told}, "end": {"true" if end else "false"}}}'.encode()
-            seal = sealed(text, key=key, digest_size=16).hexdigest()
-            line = memoryview(b"\n%b %b\n" % (seal.encode(), text))
-            while line:
-                line = line[put(output, line) :]
+    return tell
 
-        self._tell, self._mark = tell, mark
-        self._wrong = set[tuple[str, str]]()
-        self._collected, self._sound, self._told = dict[str, bool](), set[str](), set[str]()
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_itemcollected(self, item: Any) -> Generator[None]:
-        """Notes what is to be heard of, and holds on to its function before anybody puts another in its place."""
-        is_held = isinstance(item, pytest.Function) and not getattr(_code(item.obj), "co_flags", 0) & _ASYNCHRONOUS
-        self._collected[item.nodeid] = is_held
-        if is_held:
-            item.obj = self._noting(item.obj, item.nodeid)
-        yield
+def _noting(sound: dict[str, bool]) -> Callable[[Any, str], Any]:
+    """Makes of a test one that notes in `sound` that it is at work, and that it has ended and not become another."""
+    untraced, code_of = _guarded(), _code
 
-    def _noting(self, test: Any, nodeid: str) -> Any:
-        """The test, of which is noted that it was called, and neither raised nor became another."""
-        code, note, forget = _code(test), self._sound.add, self._sound.discard
+    def noting(test: Any, nodeid: str) -> Any:
+        code = code_of(test)
 
         @wraps(test)
         def called(*arguments: Any, **named: Any) -> Any:
-            note(nodeid)
+            sound[nodeid] = is_sound = False
             try:
-                return test(*arguments, **named)
-            except BaseException:
-                forget(nodeid)
-                raise
+                done = untraced(lambda: test(*arguments, **named))
+                is_sound = code_of(test) is code
             finally:
-                if _code(test) is not code:
-                    forget(nodeid)
+                sound.pop(nodeid, None)
+            if is_sound:
+                sound[nodeid] = True
+            return done
 
         return called
 
-    @pytest.hookimpl(trylast=True)  # after whoever selects by mark or name
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """In each module, where the hooks that its tests have are theirs as well."""
-        for module in dict.fromkeys(filter(None, (item.getparent(pytest.Module) for item in items))):
-            for test in (holds, breaks):
-                name = f"test_{test.__name__}_{self._mark}"
-                items.append(pytest.Function.from_parent(module, name=name, callobj=test))
+    return noting
+
+
+def _collecting(collected: dict[str, str], noting: Callable[[Any, str], Any], mark: str) -> dict[str, Any]:
+    """The hooks up to the first test. `collected`: by test, where its function stands; empty where none is held."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
-        """Notes whether it raised, or was not called, before anybody makes something else of that."""
-        name = item.nodeid
-        if call.when == "setup":
-            self._sound.discard(name)
-        is_missed = call.when == "call" and self._collected.get(name, False) and name not in self._sound
-        (self._wrong.add if call.excinfo or is_missed else self._wrong.discard)((name, call.when))
+    def pytest_cmdline_main(config: Any) -> Generator[None, Any, Any]:
+        """Tests run in this process, which is the one that is heard, and not in others of pytest-xdist."""
+        if hasattr(config.option, "numprocesses"):
+            config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
         return (yield)
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        has_passed, was_skipped = report.outcome == "passed", report.outcome == "skipped"
-        if has_passed and (report.nodeid, report.when) in self._wrong:
-            self._hear(report.nodeid, "failed", "It raised, or was not called, and was reported to have passed.")
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_itemcollected(item: Any) -> Generator[None]:
+        """Notes what is to be heard of, and holds on to its function before anybody puts another in its place."""
+        collected[item.nodeid] = ""
+        code = _code(item.obj) if isinstance(item, pytest.Function) else None
+        if isinstance(item, pytest.Function) and not getattr(code, "co_flags", 0) & _ASYNCHRONOUS:
+            file = getattr(code, "co_filename", "").rpartition("/")[2]
+            collected[item.nodeid] = f"{file}:{getattr(code, 'co_firstlineno', 0)}"
+            item.obj = noting(item.obj, item.nodeid)
+        yield
+
+    @pytest.hookimpl(trylast=True)  # after whoever selects by mark or name
+    def pytest_collection_modifyitems(items: list[Any]) -> None:
+        """In each module two witnesses, where the hooks that its tests have are theirs as well."""
+        for module in dict.fromkeys(filter(None, (item.getparent(pytest.Module) for item in items))):
+            for test in (holds, breaks):
+                name = f"test_{test.__name__}_{mark}"
+                items.append(pytest.Function.from_parent(module, name=name, callobj=test))
+
+    return locals()
+
+
+def _hearing(collected: dict[str, str], sound: dict[str, bool], tell: Callable[..., None]) -> dict[str, Any]:
+    """The hooks from the first test on. `sound`: whether tests that have begun have come to their end."""
+    wrong, told, name_of, text_of = set[tuple[str, str]](), set[str](), _name, _text
+
+    def hear(nodeid: str, outcome: str, said: str) -> None:
+        told.add(nodeid)
+        tell(name_of(nodeid), outcome, said, collected.get(nodeid, ""))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:
+        """Notes whether it raised before anybody makes something else of that."""
+        (wrong.add if call.excinfo else wrong.discard)((item.nodeid, call.when))
+        return (yield)
+
+    def pytest_runtest_logreport(report: Any) -> None:
+        name, has_passed, was_skipped = report.nodeid, report.outcome == "passed", report.outcome == "skipped"
+        is_missed = report.when == "call" and bool(collected.get(name)) and not sound.get(name, False)
+        if has_passed and is_missed and name in sound:
+            return  # a part of it; the whole is told at its end
+        if has_passed and (is_missed or (name, report.when) in wrong):
+            hear(name, "failed", "It raised, or was not called, and was reported to have passed.")
         elif not has_passed or report.when == "call":
             outcome = "passed" if has_passed else "skipped" if was_skipped else "failed"
-            self._hear(report.nodeid, outcome, "" if has_passed or was_skipped else _text(report))
+            hear(name, outcome, "" if has_passed or was_skipped else text_of(report))
 
-    def pytest_collectreport(self, report: Any) -> None:
+    def pytest_collectreport(report: Any) -> None:
         if report.failed:
-            self._hear(report.nodeid, "failed", _text(report))
+            hear(report.nodeid, "failed", text_of(report))
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish() -> None:
         """What was collected and not heard of has not passed."""
-        wrong = {name for name, _ in self._wrong}
-        for name in [name for name in self._collected if name not in self._told]:
-            self._hear(name, "failed" if name in wrong else "skipped", "Nothing was reported of it.")
-        self._tell(end=True)
+        raised = {name for name, _ in wrong}
+        for name in [name for name in collected if name not in told]:
+            hear(name, "failed" if name in raised else "skipped", "Nothing was reported of it.")
+        tell(end=True)
 
-    def _hear(self, nodeid: str, outcome: str, said: str) -> None:
-        self._told.add(nodeid)
-        self._tell(_name(nodeid), outcome, said)
+    return locals()
+
+
+def _witness(output: int, key: bytes, mark: str) -> Any:
+    """The plugin: hooks, and nothing that others could change by it."""
+    collected, sound = dict[str, str](), dict[str, bool]()
+    hooks = {**_collecting(collected, _noting(sound), mark), **_hearing(collected, sound, _telling(output, key))}
+    return SimpleNamespace(**{name: hook for name, hook in hooks.items() if name.startswith("pytest_")})
+
+
+def _guarded() -> Callable[[Callable[[], Any]], Any]:
+    """What calls a test so that nothing jumps in it: in its thread there is no tracer, and none can be set.
+
+    That of coverage stays: it is compiled, and jumps nowhere.
+    """
+    at_work, thread, tracer_of, trace, kind_of = set[int](), get_ident, gettrace, settrace, type
+
+    def refuse(event: str, _: Any) -> None:
+        if event == "sys.settrace" and thread() in at_work:
+            raise RuntimeError("a test that is at work is not traced")
+
+    def untraced(test: Callable[[], Any]) -> Any:
+        tracer = tracer_of()
+        kind = kind_of(tracer)
+        put_aside = tracer is not None and (kind.__flags__ & _WRITTEN_IN_PYTHON or kind.__module__ != "coverage")
+        if put_aside:
+            trace(None)
+        at_work.add(thread())
+        try:
+            return test()
+        finally:
+            at_work.discard(thread())
+            if put_aside:
+                trace(tracer)
+
+    addaudithook(refuse)
+    return untraced
 
 
 def _code(test: Any) -> Any:
@@ -144,7 +208,7 @@ def pytest_addoption(pluginmanager: Any) -> None:
     """The first hook of all: nothing of the project is loaded yet."""
     if _TOLD:
         mark, key = _TOLD.pop(), _TOLD.pop()
-        pluginmanager.register(Witness(_OUTPUT, key.encode(), mark))
+        pluginmanager.register(_witness(_OUTPUT, key.encode(), mark))
 
 
 _TOLD: list[str] = []
