@@ -75,3 +75,8 @@ def test_what_may_not_be_looked_at_is_no_bug(
 def test_a_run_about_a_file_of_the_longest_name_has_a_folder() -> None:
     for letter in ("x", "ü", "𒀀"):
         new_run_folder(letter * 250).mkdir(parents=True)
+
+
+def test_a_request_without_end_is_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    error = refused(capsys, "automl", "predict y " * 100_000, "--data", "a.csv", "--human", "none")
+    assert error["code"] == "request-too-long"

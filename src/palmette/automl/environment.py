@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox
 
 TOPOLOGIES = Path(__file__).with_name("topologies")
+MOST_TEXT = 10_000
+"""Characters of a request."""
 OVERHEAD = 1800.0
 """Seconds that a run may take beyond its training, before it is ended."""
 
@@ -55,6 +58,9 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         UserError: a named set, topology or model cannot be had, or the folder for the project is taken.
     """
     wanted = _wanted(arguments)
+    if len(wanted.text) > MOST_TEXT:
+        message = f"The request has {len(wanted.text)} characters; {MOST_TEXT} at most are read."
+        raise UserError(message, "Say it shorter: what to predict, and what matters.", code="request-too-long")
     human: Human = ConsoleHuman() if wanted.human == "console" else NoHuman()
     choice = ModelChoice(model=wanted.model, models=wanted.models)
     topology = load_topology(topology_file(wanted.topology)).value
@@ -78,8 +84,9 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         money=wanted.money,
     )
     planner = choice.decider(wanted.planner)
+    written = unicodedata.normalize("NFC", wanted.text)  # as names of columns are
     given: dict[str, BaseModel | JsonValue] = {
-        "request": Request(text=wanted.text, files=tuple(Path(name).name for name in places.named)),
+        "request": Request(text=written, files=tuple(Path(name).name for name in places.named)),
         "columns": DataSummary.model_validate(dataset.model_dump()) if dataset else DataSummary(),
         "places": places,
         "settings": wanted.settings,

@@ -172,6 +172,11 @@ def test_a_good_name_stays_as_it_is(name: str) -> None:
     assert good_names(good_names([name])[0])[0] == good_names([name])[0]
 
 
+def test_one_name_in_two_forms_is_one() -> None:
+    assert good_names(["pra\u0308mie"])[0] == good_names(["pr\u00e4mie"])[0] == ["pr\u00e4mie"]
+    assert good_names(["pra\u0308mie", "pr\u00e4mie"])[0] == ["pr\u00e4mie", "pr\u00e4mie_2"]
+
+
 def test_a_message_names_the_file_as_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("1,2\n3,4\n5,6\n")
     assert load([tmp_path / "data.csv"]).dataset.repairs[0].text.startswith("There is no header in data.csv;")

@@ -158,6 +158,26 @@ def test_a_question_is_answered_by_what_was_said() -> None:
     assert (said.question, said.requirements.dataset.target_column) == (None, "cooling_load")
 
 
+def column_for(text: str, *names: str) -> str:
+    columns = {name: ColumnHint(kind="numeric") for name in names}
+    return read_request(text, columns).requirements.dataset.target_column
+
+
+@pytest.mark.parametrize("text, column", [
+    ("Predict target", "target"), ("Classify the class", "class"), ("Predict y", "y"), ("predict the label!", "label"),
+])  # fmt: skip
+def test_a_verb_is_no_column_where_another_is_named(text: str, column: str) -> None:
+    assert column_for(text, "predict", "classify", column) == column
+
+
+@pytest.mark.parametrize("text", [
+    "Predict sales over time", "Predict sales during the time", "Predict sales throughout the time",
+    "Don't predict time, predict sales", "Do not predict time; predict sales", "Predict sales instead of time",
+])  # fmt: skip
+def test_what_the_target_only_goes_along_with_is_not_predicted(text: str) -> None:
+    assert column_for(text, "time", "sales", "store") == "sales"
+
+
 def test_what_was_supposed_is_said() -> None:
     made = read_request("", tables()["anonymous"]).requirements
     supposed = {one.field: one.value for one in made.assumptions}

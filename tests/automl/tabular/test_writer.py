@@ -198,6 +198,12 @@ def _actions(source: str) -> set[str]:
 READ_PROBE = """
 import json, preprocess, serve
 print(preprocess.read("german.csv").to_json(date_format="iso"))
+def price(text):
+    try:
+        return preprocess._numbers(preprocess.pd.Series([text], name="price", dtype=object))[0]
+    except preprocess.contract.ContractError:
+        return "refused"
+print(json.dumps([price(text) for text in ("1.234", "12.34", "1.2345", "1.234.567,8 EUR")]))
 def lift(value):
     try:
         return serve.Row(lift=value).lift
@@ -223,8 +229,9 @@ def test_a_file_is_read_as_it_is_written(tmp_path: Path, sandbox: Sandbox) -> No
     (tmp_path / "german.csv").write_text(text, encoding="latin-1")
     done = project.run("-c", READ_PROBE)
     assert done.ok, done.stderr
-    read, asked = map(json.loads, done.stdout.splitlines())
+    read, prices_told, asked = map(json.loads, done.stdout.splitlines())
     assert list(read["price"].values()) == [1234.5, None, 7.0]
+    assert prices_told == [1234.0, 12.34, 1.2345, 1234567.8], "only before three digits does a point divide thousands"
     assert list(read["day"].values()) == ["2024-02-03T00:00:00.000", "2024-12-31T10:30:00.000", None]
     assert list(read["floor"].values()) == ["2", "2", None]
     assert list(read["target"].values()) == [1.5, 2.5, 3.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from palmette.automl.data.artefacts import Repair
@@ -45,7 +46,7 @@ def good_names(sources: Sequence[object]) -> tuple[list[str], list[Repair]]:
 def _plain(text: str) -> str:
     if text.startswith("Unnamed: "):
         return ""
-    clean = " ".join(REFUSED.sub("_", text.strip()).split())
+    clean = " ".join(REFUSED.sub("_", unicodedata.normalize("NFC", text).strip()).split())
     if clean != text:
         clean = clean.rstrip("_ ") or clean.strip("_ ")
     return clean[:LONGEST].rstrip()

@@ -38,7 +38,8 @@ _STOP = (
     r"in (?:the|this|that|my|our|a)|on (?:the|this|that|my|our)|from|with|without|"
     r"which|"
     r"that|where|when|while|"
-    r"by|via|through|at least|at most|under|within|before|after|and (?:the|we|it|use|"
+    r"by|via|through(?:out)?|over (?:the )?time|during|until|towards|around the|along|"
+    r"at least|at most|under|within|before|after|and (?:the|we|it|use|"
     r"explain|give|tell|report|deploy|then|be|make|predict)|"
     r"but|or not|please|better|well|accurately|correctly|than|for (?:each|every|us|"
     r"me|new|"
@@ -163,6 +164,8 @@ _SAYS: tuple[tuple[int, str], ...] = (
     (3, r"(?<!judged )(?<!told )\bby\s+(?P<word>[\w-]+)"),
     (4, r"^\W*(?P<np>(?:[\w'-]+\s*){1,4})(?:[.;:]|\W*$)"),
 )
+_DENIED = re.compile(r"(?:\bnot|n['’]t|\bnever|\binstead of)\s+$", re.I)
+"""Before a verb: what follows is not to be predicted."""
 _GENERIC = re.compile(
     r"^(?:the|an?|our|my|this|that|each|every|whole|given|its|their)?\s*(?:it|"
     r"them|this|"
@@ -220,7 +223,8 @@ def phrases(text: Text, masked: Sequence[Span] = ()) -> list[Spoken]:
             words = match[group].strip(" ,.;:'\"")
             start = match.start(group) + len(match[group]) - len(match[group].lstrip(" ,.;:'\""))
             generic = group not in ("quoted", "labels") and _GENERIC.match(words)
-            if words and not generic and (start, start + len(words)) not in found:
+            denied = sure == 1 and _DENIED.search(plain[: match.start()])
+            if words and not generic and not denied and (start, start + len(words)) not in found:
                 answer = _answer(plain[match.start() : start], words)
                 found[start, start + len(words)] = Spoken(
                     words, start, start + len(words), sure, group == "quoted", answer
@@ -239,6 +243,7 @@ def choose(
     constant = {name: hint for name, hint in known.items() if hint.kind == "constant"}
     open_ = {name: hint for name, hint in known.items() if name not in constant}
     likely = {name: hint for name, hint in open_.items() if hint.kind not in ("identifier", "text", "list")} or open_
+    spoken = [*_called(text, known), *spoken]
     for one in spoken:
         if one.sure < 2 and (named := _named(one.words, known)):
             return Chosen(named[0], "said", one, named[1:])
@@ -266,6 +271,16 @@ def choose(
     if not usual(able or likely) and (name := by_one_value(text.plain, likely)) is not None:
         return Chosen(name, "values", spoken[0] if spoken else None)
     return _default(spoken, able or likely)
+
+
+def _called(text: Text, columns: Columns) -> list[Spoken]:
+    """Words after a verb that mean nothing else than a column of that name, as in `predict the class`."""
+    found = re.finditer(rf"{_VERB}\s+(?:the\s+)?(?P<word>[\w-]+)\s*(?:[.,;:!?]|$)", text.plain, re.I)
+    return [
+        Spoken(one["word"], one.start("word"), one.end("word"), 1, False)
+        for one in found
+        if _GENERIC.match(one["word"]) and exact(one["word"], columns) and not _DENIED.search(text.plain[: one.start()])
+    ]
 
 
 def _named(words: str, columns: Columns) -> tuple[str, ...]:
