@@ -54,6 +54,16 @@ def test_what_a_killed_process_left_goes_when_the_next_needs_one(place: Path) ->
     assert not mine.parent.exists() and new_folder().is_dir()
 
 
+def test_what_is_very_full_is_left_to_others(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "palmette-place-of-nobody" / "folder" / "file").mkdir(parents=True)
+    monkeypatch.setattr(temporary, "PATIENCE", -1.0)
+    with temporary_folder() as folder:
+        (folder / "file").touch()
+    assert (place / "palmette-place-of-nobody").exists() and (folder / "file").exists()
+    clear()
+    assert not folder.parent.exists()
+
+
 def test_processes_that_begin_at_once_take_nothing_from_one_another(place: Path) -> None:
     code = (
         "import sys; from palmette.sandbox.temporary import new_folder\n"

@@ -79,11 +79,11 @@ def _made() -> _Place:
 
 
 def _tidy() -> None:
-    """Removes this user's places whose processes are gone."""
+    """Removes this user's places whose processes are gone; of very full ones, what there is time for."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if path.lstat().st_uid == os.getuid():
-                remove_unheld(str(path))
+                remove_unheld(str(path), PATIENCE)
 
 
 def _begin_anew() -> None:

@@ -31,13 +31,13 @@ def remove(folder: str, at: int | None = None, seconds: float = float("inf")) ->
         os.rmdir(folder, dir_fd=at)
 
 
-def remove_unheld(folder: str) -> None:
+def remove_unheld(folder: str, seconds: float = float("inf")) -> None:
     """Removes a folder of whose processes none is left: while there is one, it holds a lock on the folder."""
     with suppress(OSError):
         held = os.open(folder, _OPEN)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove(folder)
+            remove(folder, seconds=seconds)
         finally:
             os.close(held)
 
