@@ -82,6 +82,8 @@ def _line(event: e.Event) -> str:
             return f"= {event.actor} (unchanged)"
         case e.ActorUndone():
             return f"gone: what {event.actor} had made; it is made again"
+        case e.CallFailed() if event.code == e.LOST:
+            return f"cut off in a call as {event.role or event.actor}: it may have been paid for, and is asked again"
         case e.BudgetReached():
             return f"budget reached: {event.limit}"
         case e.ArtefactEdited():

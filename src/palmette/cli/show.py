@@ -56,6 +56,10 @@ def steps_of(run: End) -> list[Step]:
                 steps.append(Step(None, event.artefact, "edited", note=f"by {event.by}"))
             case e.ActorUndone() as event:
                 steps.append(Step(None, event.actor, "gone", note="what it had made outside of the run"))
+            case e.CallFailed() as event if event.code == e.LOST:
+                steps.append(
+                    Step(None, "call", "lost", note=f"as {event.role or event.actor}; it may have been paid for")
+                )
             case e.RunEnded() as event:
                 ended = f"{event.status}{f': {event.reason}' if event.reason else ''}"
             case e.RunResumed():

@@ -138,7 +138,9 @@ class Desk:
         store, recorder = ArtefactStore(self.folder), Recorder(journal, self._observer, budget)
         store.tidy()
         recorder.record(RunResumed(version=self._opened.version) if known else self._opened)
-        return Ledger(recorder, store)
+        ledger = Ledger(recorder, store)
+        ledger.tell_lost()
+        return ledger
 
     def _end(self, status: Literal["finished", "stopped"], reason: str = "") -> RunResult:
         self._record_end(status, reason)

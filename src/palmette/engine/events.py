@@ -178,6 +178,10 @@ class CallAnswered(Model):
     seconds: float
 
 
+LOST = "call-lost"
+"""Code of a call that was under way when the run was cut off: whether it was answered, and paid for, is not known."""
+
+
 class CallFailed(Model):
     """A paid call was not answered; it is made again when somebody asks again."""
 

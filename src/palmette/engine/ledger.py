@@ -1,22 +1,29 @@
-"""Paid calls of a run: what was answered is never paid for again, and no call leads beyond the budget."""
+"""Paid calls of a run: what was answered is never paid for again, and no call leads beyond the budget.
+
+While a call is under way a mark lies beside what it asks. A mark without a call: a process was cut off in one.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
-from palmette.engine.events import CallAnswered, CallFailed
-from palmette.engine.faults import require_room
+from palmette.engine.events import LOST, CallAnswered, CallFailed
+from palmette.engine.faults import disk_faults, require_room
 from palmette.engine.recorder import Recorder
 from palmette.errors import PalmetteError, UserError
+
+_MARK = ".call"
 
 
 class _Payer(NamedTuple):
@@ -40,6 +47,14 @@ class Ledger:
         self._guard = threading.Lock()
         self._in_flight: dict[str, Future[None]] = {}
         self._reserved: dict[str, Spend] = {}
+
+    def tell_lost(self) -> None:
+        """Journals the calls in which another process was cut off; for the one process that works on the run."""
+        for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
+            key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
+            if asked and self.recorder.answer(key) is None:  # a mark that was not written whole: nothing was asked yet
+                self.recorder.record(CallFailed(**json.loads(asked), request=key, code=LOST, seconds=0.0))
+            mark.unlink()
 
     def payer(self, actor: str, item: int | None = None) -> Pay:
         """The `pay` of an actor, of the `planner`, or, with an empty name, of the environment that opens."""
@@ -69,6 +84,7 @@ class Ledger:
 
     def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
         require_room(self.store.folder)
+        mark = self._mark(payer, role, key)
         begun = time.monotonic()
         try:
             paid = make()
@@ -76,6 +92,7 @@ class Ledger:
             seconds = time.monotonic() - begun
             failed = CallFailed(**payer._asdict(), role=role, request=key, code=error.code, seconds=seconds)
             self.recorder.record(failed)
+            mark.unlink(missing_ok=True)
             raise
         self.recorder.record(
             CallAnswered(
@@ -88,7 +105,14 @@ class Ledger:
                 seconds=time.monotonic() - begun,
             )
         )
+        mark.unlink(missing_ok=True)
         return paid.answer
+
+    def _mark(self, payer: _Payer, role: str, key: str) -> Path:
+        mark = self.store.objects / f".{key}{_MARK}"
+        with disk_faults(self.store.folder):
+            mark.write_text(json.dumps({**payer._asdict(), "role": role}), encoding="utf-8")
+        return mark
 
     def _check(self, estimate: Spend) -> None:
         """Raises `RunStopped` when the call could lead beyond a limit."""
