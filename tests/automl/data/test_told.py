@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import sqlite3
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,22 @@ def test_a_cell_to_predict_is_what_it_was_in_training(cell: object, tmp_path: Pa
     """Else each would be a category that no training row has, and nobody would notice."""
     learnt = parquet(pa.array([cell] * ROWS), tmp_path).table["v"]
     assert set(learnt) == {row["v"] for row in _rows(tmp_path / "d.parquet", "", str)}
+
+
+DAMAGED = (
+    "c-oavI|{-;5S_$fO`BrEE^Lv;5J5!+B}Ez=D+}=kK^7GJ#3bs?JdKC(p#&QnmzjCPzBixU^<py-l1#FJFcKxo>cFGV`DPKNKW@Vi!H4rFc3PrEVY8Z%R`"
+    "qu0j)nL%_q7KUwaP)ySo2|DHz0(2zV5n%JGxUt5gTi4LKY2ricIDeZ(%DCD58f4OM?8beT~H{2?O(f!eo~3<)KG2P67a>aamNCt80eavK$swb-u?pSJnI"
+    "TDW1+p<I%)ei;^dNjqiH_ev2p("
+)
+"""A file with a list, whose statistics have a level too many: Arrow ends the process that asks it for them."""
+
+
+def test_lists_with_damaged_statistics_end_no_process(tmp_path: Path) -> None:
+    (tmp_path / "d.parquet").write_bytes(zlib.decompress(base64.b85decode(DAMAGED)))
+    assert refused(tmp_path / "d.parquet") == (
+        "damaged-file", "The parquet file is damaged: its metadata cannot be read."
+    )  # fmt: skip
+    assert len(parquet(pa.array([[n] * (n % 3) for n in range(ROWS)]), tmp_path).table) == ROWS
 
 
 def refused(path: Path) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from typing import Any
 
 import pandas as pd
@@ -14,6 +16,16 @@ from palmette.errors import InputError
 CELL = 8
 """Bytes that a cell takes at least, however it is held in the file."""
 TEXTS = "BYTE_ARRAY"
+LONGEST = 60
+"""Seconds to count the cells of a file."""
+COUNTING = """
+import io, sys
+import pyarrow.parquet as pq
+known = pq.ParquetFile(io.BytesIO(sys.stdin.buffer.read())).metadata
+groups = [known.row_group(place) for place in range(known.num_row_groups)]
+print(sum(group.column(place).num_values for group in groups for place in range(group.num_columns)))
+"""
+"""A program of its own, to which the end of a Parquet file is given."""
 EXACT = 2**53
 """Up to here a float holds every whole number."""
 
@@ -30,9 +42,12 @@ def parquet_frame(opened: Opened) -> pd.DataFrame:
     try:
         known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
         opened.require_size(known.num_rows, known.num_columns)
-        _require(opened, sum(_size(known.row_group(place), known.schema) for place in range(known.num_row_groups)))
-        # As a dictionary, a text is held once, however many cells it stands in.
         columns = [known.schema.column(place) for place in range(known.num_columns)]
+        lists = [column for column in columns if column.max_repetition_level]
+        cells = _list_cells(opened) if lists else known.num_rows * known.num_columns
+        stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
+        _require(opened, max(stored, cells * CELL))
+        # As a dictionary, a text is held once, however many cells it stands in.
         folded = sorted(column.path for column in columns if column.physical_type == TEXTS)
         table = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=folded).read()
         return frame_of(opened, table)
@@ -40,15 +55,23 @@ def parquet_frame(opened: Opened) -> pd.DataFrame:
         raise damaged(opened, error) from error
 
 
-def _size(group: Any, schema: Any) -> int:
-    """Bytes that a row group takes at least in memory.
+def _list_cells(opened: Opened) -> int:
+    """How many cells a file with lists says that it has; the library ends the process that asks, if that is damaged.
 
-    What it says of single columns is only looked at for lists: where that is damaged, the library aborts.
+    Raises:
+        ValueError: it is damaged, or does not end.
     """
-    places = range(group.num_columns)
-    lists = [place for place in places if schema.column(place).max_repetition_level]
-    values = (len(places) - len(lists)) * group.num_rows + sum(group.column(place).num_values for place in lists)
-    return int(max(group.total_byte_size, values * CELL))
+    footer = int.from_bytes(opened.data[-8:-4], "little") + 8
+    command = [sys.executable, "-I", "-c", COUNTING]
+    try:
+        done = subprocess.run(
+            command, input=b"PAR1" + opened.data[-footer:], capture_output=True, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ValueError("its metadata cannot be read in time") from error
+    if done.returncode:
+        raise ValueError("its metadata cannot be read")
+    return int(done.stdout)
 
 
 def arrow_frame(opened: Opened) -> pd.DataFrame:
