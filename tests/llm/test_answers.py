@@ -58,6 +58,8 @@ def test_every_field_finds_its_place() -> None:
         ("a: 1", "a: [1", "answer-broken-code", "yaml"),
         ("```python script\nx = 1\n```", "", "answer-wrong-language", "```python script"),
         ("[1]", "[1", "answer-not-json", "not JSON"),
+        ('"kind": "b"', '"kind": "a", "kind": "b"', "answer-not-json", "'kind' is there twice"),
+        ("[1]", '[1], "rows": [2]', "answer-not-json", "'rows' is there twice"),
     ],
 )
 def test_what_is_wrong_is_said_precisely(old: str, new: str, code: str, said: str) -> None:

@@ -202,12 +202,14 @@ def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
-    decoder, error, at, broken = json.JSONDecoder(parse_int=_whole), "", 0, 0
+    decoder, error, at, broken = json.JSONDecoder(parse_int=_whole, object_pairs_hook=_once), "", 0, 0
     values: list[dict[str, Any]] = []
     while (at := text.find("{", at)) >= 0 and broken < _BEGINNINGS:
         try:
             value, end = decoder.raw_decode(text, at)
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # so that it can be kept as well
+        except _TwiceError as wrong:
+            return [], str(wrong)
         except ValueError as wrong:
             error, at, broken = error or str(wrong), at + 1, broken + 1
         except RecursionError:
@@ -216,6 +218,18 @@ def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
             values.append(value)
             at = end
     return values, error
+
+
+class _TwiceError(ValueError):
+    """An object has two values for a name: which one is meant, nobody can tell."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise _TwiceError(f"{name!r} is there twice, with different values")
+    return found
 
 
 def _whole(digits: str) -> int:
