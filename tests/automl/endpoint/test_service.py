@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import http
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from palmette.automl.endpoint import Answer
 from palmette.automl.endpoint import service as at_work
-from palmette.automl.endpoint.service import Service
+from palmette.automl.endpoint.measure import Asked, measure
+from palmette.automl.endpoint.service import Reply, Service
 from palmette.sandbox import Sandbox
 
 SERVES = """
@@ -40,3 +46,23 @@ def test_an_answer_without_end_is_none(
                 service.call("GET", "/health")
             found = str(failed.value)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[]",
+        "7",
+        '{"prediction": "good", "probabilities": []}',
+        '{"prediction": "good", "probabilities": {"good": 1' + "0" * 400 + "}}",
+        '{"prediction": [], "detail": [{"loc": []}], "paths": {}, "components": []}',
+    ],
+)
+def test_answers_that_are_none_are_a_failure_of_the_project(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With any status: a violation, and not an end of whoever asks."""
+    monkeypatch.setattr(sys.modules[measure.__module__], "LOGGED", 0)
+    for status in (http.HTTPStatus.OK, http.HTTPStatus.UNPROCESSABLE_ENTITY):
+        service: Any = SimpleNamespace(call=lambda *_, status=status: Reply(status, text, 0.0), output=lambda: "")
+        found = measure(service, Asked([{"a": 1.0}], [Answer("good", {"good": 1.0})]))
+        assert found.violations and all(one.code for one in found.violations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
+import http
 import importlib.util
 import statistics
 import time
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from palmette.automl.endpoint.answers import Answer, Row
-from palmette.automl.endpoint.service import Reply, Service
+from palmette.automl.endpoint.service import UNREADABLE, Reply, Service
 from palmette.engine.actor import Measurement, Violation
 from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.suite import Suite, run_suite
@@ -86,7 +86,7 @@ def _measured(name: str, check: Callable[[], str], service: Service) -> tuple[Me
         time.sleep(LOGGED)
         told = f"{evidence[:LONGEST]}\n{service.output()[-LONGEST:]}".strip()
         wrong = Violation(code=code, message=detail, evidence=told, subject="serve.py")
-    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+    except UNREADABLE as error:
         detail = f"The endpoint gave no answer that can be read: {type(error).__name__}: {error}"[:300]
         output = service.output()[-LONGEST:]
         wrong = Violation(code="endpoint-unhealthy", message=detail, evidence=output, subject="serve.py")

@@ -19,6 +19,8 @@ TIMEOUT = 60.0
 """Seconds for one answer."""
 MOST = 1 << 26
 """Bytes of one answer: some thousand rows, or the page."""
+UNREADABLE = (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""What it is to take something from an answer that is not there or not what it should be."""
 EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
 """Addresses that are listened on but cannot be called, and what can be."""
 
@@ -32,7 +34,10 @@ class Reply(NamedTuple):
 
     def data(self) -> Any:
         """The JSON of the body; ValueError where it is none."""
-        return json.loads(self.text)
+        try:
+            return json.loads(self.text)
+        except RecursionError:
+            raise ValueError("the answer is nested too deeply") from None
 
 
 class Service:
@@ -68,7 +73,7 @@ class Service:
         """Waits until it says that it is; False where it ended, or has not said so within `seconds`."""
         end = time.monotonic() + seconds
         while self.alive and time.monotonic() < end:
-            with suppress(OSError, http.client.HTTPException, ValueError):
+            with suppress(*UNREADABLE):
                 reply = self.call("GET", "/health")
                 return reply.status == http.HTTPStatus.OK and reply.data().get("status") == "ok"
             time.sleep(0.05)

@@ -205,7 +205,7 @@ def _read(folder: Path, index: int, nonce: str, root: Path, execution: Execution
         sealed, _, text = read_made(folder, f"{index}.json", _MOST).decode().partition("\n")
         file = folder / f"{index}.arrow"
         content = read_made(folder, file.name, MOST_BYTES) if file.exists() else b""
-        if not secrets.compare_digest(sealed.encode(), seal(nonce, folder, index, text).encode()):
+        if not secrets.compare_digest(sealed.encode(), seal(nonce, index, text, content).encode()):
             raise ValueError("the answer is not the driver's own")
         fields = Fields.model_validate_json(text)
         frame = Frame.from_arrow(read_arrow(content)) if content and not fields.error else None

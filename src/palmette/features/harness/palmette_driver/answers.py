@@ -19,11 +19,9 @@ machine may be busy."""
 _LOOK_EVERY = 0.2
 
 
-def seal(nonce: str, folder: Path, index: int, text: str) -> str:
+def seal(nonce: str, index: int, text: str, frame: bytes) -> str:
     """What only somebody who knows the nonce can write: over an answer and the frame that is part of it."""
-    frame = folder / f"{index}.arrow"
-    whole = f"{index}\n{text}\n".encode() + (frame.read_bytes() if frame.exists() else b"")
-    return new(nonce.encode(), whole, sha256).hexdigest()
+    return new(nonce.encode(), f"{index}\n{text}\n".encode() + frame, sha256).hexdigest()
 
 
 class Answers:
@@ -38,9 +36,10 @@ class Answers:
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Written whole or not at all; paths are told from the root, whose place differs from run to run."""
-        part = self.folder / f"{index}.part"
+        part, frame = self.folder / f"{index}.part", self.folder / f"{index}.arrow"
         text = dumps(answer).replace(self._root, "")
-        part.write_text(f"{seal(self._nonce, self.folder, index, text)}\n{text}", encoding="utf-8")
+        content = frame.read_bytes() if frame.exists() else b""
+        part.write_text(f"{seal(self._nonce, index, text, content)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 
     @contextmanager
