@@ -177,7 +177,7 @@ def test_an_answer_without_an_end_is_none(
 def test_an_answer_that_unfolds_is_read_no_further_than_it_may_be(
     forge: Forge, server: ForgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palmette.delivery.bounded.MOST", 1 << 20)
+    monkeypatch.setattr("palmette._bounded.MOST", 1 << 20)
     server.failures = [("GET", "endless")] * 9
     with pytest.raises(DeliveryError, match="longer than 1 MiB") as caught:
         open_it(forge)

@@ -214,7 +214,14 @@ def test_nothing_but_names_and_numbers_leaves(tmp_path: Path, collected: Callabl
         assert private.encode() not in sent, private
 
 
-BROKEN = {"down": None, "refuses": s.fails(401), "fails": s.fails(500), "hangs": s.hangs(30), "drops": s.drops}
+BROKEN = {
+    "down": None,
+    "refuses": s.fails(401),
+    "fails": s.fails(500),
+    "hangs": s.hangs(30),
+    "drops": s.drops,
+    "never ends": s.endless,
+}
 
 
 @pytest.mark.parametrize("behaviour", BROKEN.values(), ids=BROKEN.keys())
@@ -233,6 +240,7 @@ def test_a_broken_collector_is_said_once_and_disturbs_nothing(
     assert told.err.count("\n") == 1 and told.err.startswith("telemetry: spans do not reach http://127.0.0.1:")
     assert "The run goes on." in told.err and KEY not in told.out + told.err
     assert len(told.err) < 320 and (behaviour or "connection refused" in told.err)
+    assert behaviour is not s.endless or "longer than 8 MiB" in told.err
 
 
 def test_it_is_off_unless_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import requests
 from github import Auth, Github, GithubException, RateLimitExceededException
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
-from palmette.delivery.bounded import Bounded, EndlessError
+from palmette._bounded import Bounded, EndlessError
 from palmette.delivery.forge import UNREADABLE, ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
 

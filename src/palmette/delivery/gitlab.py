@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import gitlab
 import requests
 
-from palmette.delivery.bounded import Bounded, EndlessError
+from palmette._bounded import Bounded, EndlessError
 from palmette.delivery.forge import UNREADABLE, ForgeError, Opened, PullRequestDraft
 from palmette.delivery.git import redact
 

@@ -205,12 +205,14 @@ class _Sender:
         from opentelemetry.exporter.otlp.proto.http import trace_exporter
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+        from palmette._bounded import bounded_session
+
         place = urlsplit(url)
         self._place = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
         self._said = False
         self._log = logging.getLogger(trace_exporter.__name__)
         self._log.filters.insert(0, self._heard)  # before its own, which keeps repetitions back
-        self.processor = BatchSpanProcessor(trace_exporter.OTLPSpanExporter(endpoint=url))
+        self.processor = BatchSpanProcessor(trace_exporter.OTLPSpanExporter(endpoint=url, session=bounded_session()))
 
     def close(self, provider: TracerProvider) -> None:
         """Sends what is left, for a while."""

@@ -1,4 +1,4 @@
-"""What comes back from a forge: bounded in bytes, as it is unpacked."""
+"""What comes back over `requests`, of forges and collectors: bounded in bytes, as it is unpacked."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ class Bounded(HTTPAdapter):
     def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
         resp.stream = partial(_counted, resp, resp.stream)
         return super().build_response(req, resp)
+
+
+def bounded_session() -> requests.Session:
+    """A session over such connections."""
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Bounded())
+    return session
 
 
 def _counted(response: Any, stream: Callable[..., Iterator[bytes]], *given: Any, **named: Any) -> Iterator[bytes]:
