@@ -57,11 +57,14 @@ def test_without_its_fixture(broken): pass
 """
 MANY = ("-n", "2") if find_spec("xdist") else ()
 """Processes, in which nobody would hear of a test."""
-PASSED = "cases[1] cases[2] decorated method static unit parts later"
+PASSED = "cases[1] cases[2] decorated method static unit parts later below"
 
 
 def test_every_kind_of_test_has_its_outcome(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "test_kinds.py").write_text(KINDS, encoding="utf-8")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "conftest.py").touch()  # which hooks are whose is asked for each folder
+    (tmp_path / "below" / "test_below.py").write_text("def test_below(): pass", encoding="utf-8")
     run = run_suite(
         sandbox,
         python_command("-m", "pytest", "-q", "-m", "not slow", "-W", "ignore", *MANY),

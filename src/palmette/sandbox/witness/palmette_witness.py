@@ -15,7 +15,6 @@ from collections.abc import Callable, Generator
 from functools import wraps
 from os import write
 from sys import addaudithook, gettrace, settrace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -155,7 +154,14 @@ def _witness(output: int, key: bytes, mark: str) -> Any:
     """The plugin: hooks, and nothing that others could change by it."""
     collected, sound = dict[str, str](), dict[str, bool]()
     hooks = {**_collecting(collected, _noting(sound), mark), **_hearing(collected, sound, _telling(output, key))}
-    return SimpleNamespace(**{name: hook for name, hook in hooks.items() if name.startswith("pytest_")})
+    return _Hooks(**{name: hook for name, hook in hooks.items() if name.startswith("pytest_")})
+
+
+class _Hooks:
+    """A plugin that can be in a set: pytest keeps one of those that a folder does not have."""
+
+    def __init__(self, **hooks: Any) -> None:
+        vars(self).update(hooks)
 
 
 def _guarded() -> Callable[[Callable[[], Any]], Any]:
