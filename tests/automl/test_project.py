@@ -51,6 +51,18 @@ def test_answers_that_are_none_are_a_failure_of_the_project(tmp_path: Path, open
     assert isinstance(said, ExecutionResult) and not said.ok and "cannot be read" in said.stderr
 
 
+def test_each_asking_is_for_itself(tmp_path: Path, open_: Sandbox) -> None:
+    """Neither is what the first one left the answer of the second, nor does it stand in its way."""
+    answer = "open(said, 'w').write('prediction,probability_bad,probability_good\\n' + 'good,0,1\\n' * 5)\n"
+    later = "for name in ('asked', 'predict.py'): os.path.isfile(name) and os.remove(name)\nos.mkdir('asked')\n"
+    (tmp_path / "predict.py").write_text(f"{SAYS}{answer}os.chdir(os.path.dirname(said))\n{later}")
+    project, scratch = Project(tmp_path, open_), tmp_path / "scratch"
+    assert not isinstance(project.predict(guests("binary", 5), blueprint_of("binary"), scratch), ExecutionResult)
+    (tmp_path / "predict.py").write_text("")
+    second = project.predict(guests("binary", 5), blueprint_of("binary"), scratch)
+    assert isinstance(second, ExecutionResult) and "cannot be read" in second.stderr
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -21,6 +21,7 @@ from palmette.automl.selection import TRIALS_BYTES, Candidate, Member, most_byte
 from palmette.engine import TextFile
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json, read_made
+from palmette.sandbox.supervisor.folders import remove
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,8 +99,12 @@ class Project:
     def predict(
         self, rows: pd.DataFrame, blueprint: Blueprint, scratch: Path, model: str = "model"
     ) -> Predictions | ExecutionResult:
-        """What the fitted model in the folder `model` says of rows, without their target; how it ended if it fails."""
-        scratch.mkdir(parents=True, exist_ok=True)
+        """What the fitted model in the folder `model` says of rows, without their target; how it ended if it fails.
+
+        `scratch` begins empty: what an earlier asking left there could stand in the way of this one, or answer for it.
+        """
+        remove(str(scratch))
+        scratch.mkdir(parents=True)
         given, said, modality = scratch / "asked", scratch / "said.csv", modality_of(blueprint)
         modality.write_rows(rows.drop(columns=blueprint.target, errors="ignore"), given)
         asked = ("--model", model, "--input", str(given), "--output", str(said))

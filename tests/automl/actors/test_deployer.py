@@ -17,15 +17,16 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 from small_delivery import SmallDelivery, small_delivery
 
 from palmette.automl.actors.deployer import contents
-from palmette.automl.actors.deployer.actor import CHECKED
+from palmette.automl.actors.deployer.actor import CHECKED, Deployer
 from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
 from palmette.automl.actors.implementation_verifier.input import ImplementationInput
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint import MANIFEST
 from palmette.automl.material import Material
+from palmette.automl.project import Project
 from palmette.automl.requirements import Requirements
 from palmette.engine import TERMINATE, TextFile
-from palmette.sandbox import Limits, python_command
+from palmette.sandbox import ExecutionResult, Limits, python_command
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,21 @@ def test_a_delivery_is_measured_and_holds_the_chosen_members_only(small: SmallDe
     assert len(list((fitted / "tracks/traditional/fold_models").iterdir())) > len(members)
     assert not [path for path in made.files if path.startswith(("train.csv", "folds", "tracks", "model/out_of_fold"))]
     assert {path.name for path in Path(made.folder).parent.iterdir() if path.name.startswith(".")} == set()
+
+
+def test_what_is_to_be_delivered_is_out_of_reach_of_its_own_models(
+    small: SmallDelivery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are loaded to be asked, and could put a file beside the ones that were chosen."""
+    reached = list[Path]()
+
+    def python(*_: object, seconds: float, write: Path) -> ExecutionResult:
+        reached.append(write)
+        return ExecutionResult(exit_code=1, stdout="", stderr="", seconds=seconds, ended="exited", isolation="")
+
+    monkeypatch.setattr(Project, "python", python)
+    Deployer(small.sandbox, small.store, tmp_path)._asked(tmp_path / "project", small.input, tmp_path)
+    assert reached and not any((tmp_path / "project").is_relative_to(one) for one in reached)
 
 
 def test_what_training_leaves_beside_its_models_is_refused(small: SmallDelivery, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ class Deployer(BaseActor):
         train = Material.of(input.dataset, input.profile).train
         rows = train.iloc[:: max(1, len(train) // SAMPLE)][:SAMPLE]
         try:
-            made = Project(project, self.sandbox).predict(rows, blueprint, workspace)
+            made = Project(project, self.sandbox).predict(rows, blueprint, workspace / "asked")
         except (ValueError, KeyError) as error:
             return _failed(str(error), "")
         if isinstance(made, ExecutionResult):
