@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
+import json
 import sqlite3
 import zipfile
 import zlib
@@ -18,6 +20,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 import pyarrow as pa  # noqa: E402 - needs pandas
 import pyarrow.parquet as pq  # noqa: E402 - as above
 
+from palmette.automl.data.artefacts import TableError  # noqa: E402 - as above
 from palmette.automl.data.load import Loaded, load  # noqa: E402 - as above
 from palmette.automl.data.names import good_names  # noqa: E402 - as above
 from palmette.automl.endpoint.delivered import _rows  # noqa: E402 - as above
@@ -188,6 +191,36 @@ def test_the_sign_for_the_end_of_a_file_is_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["{{ 7*7 }}", "a_ [", "_ _", "x" * 119 + " y", "{% raw %}"])
 def test_a_good_name_stays_as_it_is(name: str) -> None:
     assert good_names(good_names([name])[0])[0] == good_names([name])[0]
+
+
+def test_folders_that_tell_a_column_make_one(tmp_path: Path) -> None:
+    for year in ("2023", "2024", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"year={year}" / "town=Z%C3%BCrich").mkdir(parents=True)
+        (tmp_path / f"year={year}" / "town=Z%C3%BCrich" / "part.csv").write_bytes(TABLE)
+    table = load([tmp_path]).table
+    assert len(table) == 3 * ROWS and set(table["town"]) == {"Z\u00fcrich"}
+    assert set(table["year"].dropna()) == {2023, 2024} and table["year"].isna().sum() == ROWS
+
+
+def test_what_lies_there_packed_too_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(TABLE)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TABLE))
+    assert len(load([tmp_path]).table) == ROWS
+
+
+def test_a_test_table_is_no_training_table_for_having_more_columns(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_bytes(TABLE)
+    (tmp_path / "test.csv").write_bytes(TABLE.replace(b"\n", b",1\n").replace(b"b,1", b"b,c"))
+    with pytest.raises(TableError, match="do not belong together"):
+        load([tmp_path])
+
+
+def test_json_with_a_row_under_each_number(tmp_path: Path) -> None:
+    rows = {str(n): {"a": n, "b": "xy"[n % 2]} for n in range(ROWS)}
+    (tmp_path / "d.json").write_text(json.dumps(rows))
+    assert load([tmp_path / "d.json"]).table.shape == (ROWS, 2)
+    (tmp_path / "e.json").write_text(json.dumps({"a": {str(n): n for n in range(ROWS)}, "b": {}}))
+    assert load([tmp_path / "e.json"]).table.shape == (ROWS, 2)
 
 
 def test_one_name_in_two_forms_is_one() -> None:

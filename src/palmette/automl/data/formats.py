@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -51,6 +52,8 @@ class Raw:
     frame: Frame
     repairs: tuple[Repair, ...] = ()
     dialect: Dialect | None = None
+    partition: tuple[tuple[str, str], ...] = ()
+    """Name and value of each column that the folders around the file tell, as `year=2024`."""
 
     @property
     def name(self) -> str:
@@ -304,6 +307,8 @@ def _json_table(opened: Opened, value: Any) -> Frame | None:
         if lists and len(lists) == len(value) and len({len(one) for one in lists}) == 1 and not _records(lists[0]):
             return Frame({key: pd.Series(one, dtype=object) for key, one in value.items()})
         if value and all(isinstance(one, dict) for one in value.values()):
+            if all(map(str.isdecimal, value)) and not any(map(str.isdecimal, chain(*value.values()))):
+                return _json_table(opened, [*value.values()])  # a row under each number
             keys = list(dict.fromkeys(key for one in value.values() for key in one))
             opened.require_size(len(keys), len(value))
             return Frame({name: pd.Series([one.get(key) for key in keys], dtype=object) for name, one in value.items()})

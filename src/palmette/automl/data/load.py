@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from palmette.automl.data.numbers import decimal_sign
 from palmette.automl.data.opening import digest, open_file, refusal
 from palmette.automl.data.places import data_files, leads_out
 from palmette.automl.data.roles import Roles, assign, names_of
-from palmette.automl.data.texts import TEXT, are_in, as_objects, every, of_column, stacked
+from palmette.automl.data.texts import TEXT, are_in, array, as_column, as_objects, every, of_column, stacked
 from palmette.automl.data.thresholds import in_classes
 from palmette.automl.data.values import MISSING, Typed, typed
 from palmette.errors import InputError, UserError, nearest
@@ -32,6 +34,8 @@ from palmette.errors import InputError, UserError, nearest
 EXAMPLES = 5
 EXAMPLE_LENGTH = 80
 SIGN_SAMPLE = 300
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""How a folder is called whose rows have no value in the column that it tells."""
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 Place = Path | str
 
@@ -142,7 +146,8 @@ def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
         try:
             if file != place and leads_out(file, place):
                 raise refusal(file, "leads-out", "It is a link that leads out of the folder.", "Name it by itself.")
-            found += [table for opened in open_file(file) for table in read_tables(opened)]
+            tables = [table for opened in open_file(file) for table in read_tables(opened)]
+            found += [_with_partition(table, file.relative_to(place).parts[:-1]) for table in tables]
         except InputError as error:
             if len(files) == 1:
                 raise
@@ -154,11 +159,27 @@ def _tables(place: Path, notes: list[Repair]) -> list[Raw]:
     return found
 
 
+def _with_partition(raw: Raw, folders: Sequence[str]) -> Raw:
+    """The table with the columns that the names of its folders tell, as `year=2024`."""
+    parts = [folder.partition("=") for folder in folders]
+    told = [(name, unquote(value)) for name, equals, value in parts if equals and name]
+    if not told:
+        return raw
+    columns = {len(raw.names) + place: _everywhere(value, len(raw.frame)) for place, (_, value) in enumerate(told)}
+    names = (*raw.names, *(name for name, _ in told))
+    return replace(raw, names=names, frame=raw.frame.join(pd.DataFrame(columns)), partition=tuple(told))
+
+
+def _everywhere(value: str, rows: int) -> pd.Series[Any]:
+    return as_column(array([None if value == NO_PARTITION else value] * rows))
+
+
 def _once_each(raws: list[Raw], notes: list[Repair]) -> list[Raw]:
     """The tables without those of a file that was read already: its rows would be learnt from and measured on."""
-    found: dict[tuple[str, str, str], Raw] = {}
+    found: dict[tuple[object, ...], Raw] = {}
     for raw in raws:
-        first = found.setdefault((raw.opened.sha256, raw.opened.member, raw.member), raw)
+        content = hashlib.sha256(raw.opened.data).digest() if raw.opened.data else raw.opened.sha256
+        first = found.setdefault((content, raw.partition, raw.member), raw)
         if first is not raw:
             said = f"{raw.name} has the content of {first.name}, and was read once."
             notes.append(Repair(code="read-once", subject=raw.name, count=len(raw.frame), text=said))

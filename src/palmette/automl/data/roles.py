@@ -81,7 +81,8 @@ def _without_blank_target(table: Raw, train: Raw) -> Raw:
     """A test table whose only column without any value has values in training lacks that column."""
     if set(names_of(table)) != set(names_of(train)):
         return table
-    blank = [place for place in range(len(table.names)) if _blank(table.frame[place])]
+    own = len(table.names) - len(table.partition)
+    blank = [place for place in range(own) if _blank(table.frame[place])]
     if len(blank) != 1 or _blank(train.frame[names_of(train).index(names_of(table)[blank[0]])]):
         return table
     kept = [place for place in range(len(table.names)) if place not in blank]
@@ -105,7 +106,12 @@ def _asked(submission: Raw, lacking: Sequence[Raw], columns: set[str]) -> tuple[
 
 
 def _train(tables: Sequence[Raw]) -> Raw:
-    """The table with the most columns; among equals the one that says so, then not a test, then the larger."""
+    """The table with the most columns; among equals the one that says so, then not a test, then the larger.
+
+    Beside one that is called a training table, none that is called a test is one, whatever columns it has.
+    """
+    if any(TRAIN_NAMED.search(one.name) for one in tables):
+        tables = [one for one in tables if TRAIN_NAMED.search(one.name) or not TEST_NAMED.search(one.name)]
 
     def rank(table: Raw) -> tuple[int, bool, bool]:
         return len(table.names), bool(TRAIN_NAMED.search(table.name)), not TEST_NAMED.search(table.name)
