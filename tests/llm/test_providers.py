@@ -194,6 +194,18 @@ def test_an_answer_without_an_end_is_not_read_to_it(
         assert caught.value.code == "answer-endless" and len(server.asked) == len(behaviours)
 
 
+@pytest.mark.parametrize("protocol", [COMPATIBLE, AZURE, ANTHROPIC, GOOGLE], ids=lambda one: one.model)
+def test_no_key_follows_a_redirection(
+    protocol: Protocol, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "TRIES", 1)
+    with s.serving(protocol.answers(GOOD)) as other:
+        elsewhere = other.url.replace("127.0.0.1", "localhost")
+        with serve(protocol, s.sends({}, 307, Location=elsewhere)) as server, pytest.raises(ModelError):
+            run(protocol, tmp_path / "run")
+    assert len(server.asked) == 1 and not other.asked
+
+
 @foreign
 def test_a_model_that_hangs_is_given_up_in_time(
     protocol: Protocol, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
