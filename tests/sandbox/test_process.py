@@ -166,6 +166,17 @@ def test_a_program_leaves_a_quarter_of_the_room_on_a_disk(tmp_path: Path, monkey
     assert [Disk([str(tmp_path)], bound, 1).bound_mb for bound in (5, 262144)] == [5, 6]
 
 
+def test_room_that_others_make_is_not_the_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [1 << 40, 1 << 30]
+    monkeypatch.setattr("palmette.sandbox.supervisor.disk._free", lambda _: tuple(free))
+    disk = Disk([str(tmp_path)], 1, 1)
+    free[0] += 4 << 20
+    assert not disk.is_exceeded([])
+    (tmp_path / "file").write_bytes(bytes(2 << 20))
+    free[0] -= 2 << 20
+    assert disk.is_exceeded([])
+
+
 def test_files_are_bounded_in_number_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palmette.sandbox.supervisor.disk._PATIENCE", 0)
     monkeypatch.setattr("palmette.sandbox.supervisor.disk.FILES", 20)

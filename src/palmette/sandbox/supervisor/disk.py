@@ -66,10 +66,13 @@ class Disk:
         return written > self._bound
 
     def _lost(self) -> int:
-        """The most that any of the disks has lost."""
-        now = [(before, free) for folder, before in self._before.items() if (free := _free(folder))]
-        lost = ((room - now_room) + self._least * (files - now_files) for (room, files), (now_room, now_files) in now)
-        return max(lost, default=0)
+        """The most that any of the disks has lost of the room that it ever had: others may make room meanwhile."""
+        lost = 0
+        for folder, (room, files) in self._before.items():
+            if now := _free(folder):
+                most_room, most_files = self._before[folder] = max(room, now[0]), max(files, now[1])
+                lost = max(lost, most_room - now[0] + self._least * (most_files - now[1]))
+        return lost
 
     def _changed(self, pids: list[int]) -> Iterator[os.stat_result]:
         seen: set[tuple[int, int]] = set()
