@@ -159,6 +159,8 @@ tables:
     ("json", "decimal(9,2)", '{"id": 1, "note": "x", "tags": 1e9999999}\n', "line 1: 'tags' is decimal(9,2), and"),
     ("json", "int", '{"id": 1, "note": "x", "tags": 1e99999999999999999999}\n', "line 1 is no JSON"),
     ("json", "array<int>", "[" * 100_000, "line 1 is no JSON"),
+    ("json", "int", '{"id": 1, "note": "\\ud800"}\n', "line 1: 'note' is string, and '\\ud800' has half a character"),
+    ("json", "map<string,int>", '{"id": 1, "tags": {"\\udc00": 1}}\n', "'\\udc00' has half a character"),
 ])  # fmt: skip
 def test_a_text_that_spark_would_read_otherwise_is_refused_with_its_place(
     tmp_path: Path, form: str, kind: str, text: str, says: str

@@ -111,9 +111,7 @@ def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
         yield _row(table, line, found, _of_json)
 
 
-def _row(
-    table: Table, line: int, found: dict[str, Any], read: Callable[[SparkType, Any], Any]
-) -> dict[str, Any]:
+def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkType, Any], Any]) -> dict[str, Any]:
     values = {}
     for column in table.columns:
         try:
@@ -151,12 +149,16 @@ def _of_json(kind: SparkType, value: Any) -> Any:
     """What JSON holds of a type; texts are no numbers, but of decimals."""
     if value is None:
         return None
+    if isinstance(value, str):
+        _require_whole(value)
     match kind.name:
         case "array" | "map" if kind.element is not None:
             if not isinstance(value, list if kind.name == "array" else dict):
                 raise ValueError(f"{value!r} is none")
             if isinstance(value, list):
                 return [_of_json(kind.element, item) for item in value]
+            for key in value:
+                _require_whole(key)
             return {key: _of_json(kind.element, item) for key, item in value.items()}
         case "binary":
             return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
@@ -166,6 +168,14 @@ def _of_json(kind: SparkType, value: Any) -> Any:
             if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:
                 raise ValueError(f"{value!r} is not written like '2025-03-31' or '2025-03-31T12:00:00Z'")
     return to_python(value, kind)
+
+
+def _require_whole(text: str) -> None:
+    """Raises ValueError for half a character, which JSON can spell and no frame can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} has half a character") from None
 
 
 def _float(value: Any) -> float:
