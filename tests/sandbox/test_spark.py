@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,9 +90,17 @@ def test_what_one_left_in_the_server_is_gone_for_the_next(warm_spark: WarmSpark,
             assert ask(second, tmp_path, HONEST).stdout == "[] [] null\n"
 
 
+GREETING = python_command(
+    "-c",
+    "import socket, sys; server = socket.create_server(('127.0.0.1', 0))\n"
+    "print('Spark Connect server started at: 127.0.0.1:%d' % server.getsockname()[1], flush=True)\n"
+    "while True: server.accept()[0].sendall(b'x')",
+)
+"""As much of a server as is asked of it here."""
+
+
 def test_a_server_that_runs_is_handed_over_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    says = "echo 'Spark Connect server started at: 127.0.0.1:4242'; exec sleep 300"
-    monkeypatch.setattr(spark_module, "_command", lambda *_: ["/bin/sh", "-c", says])
+    monkeypatch.setattr(spark_module, "_command", lambda *_: GREETING)
     with WarmSpark() as spark:
         _ = spark.remote
         process = spark._process
@@ -141,15 +150,15 @@ def test_a_server_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_server_that_died_is_started_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    says = "echo 'Spark Connect server started at: 127.0.0.1:4242'; exec sleep 300"
-    monkeypatch.setattr(spark_module, "_command", lambda *_: ["/bin/sh", "-c", says])
-    with WarmSpark() as spark:
-        assert spark.remote == "sc://127.0.0.1:4242/"
+    monkeypatch.setattr(spark_module, "_command", lambda *_: GREETING)
+    with WarmSpark() as spark, socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(spark_module, "_GREETING_SECONDS", 0.2)
         for is_first in (True, False):
-            assert spark._process
-            spark._process.stop()
-            assert not spark.alive
+            assert spark.remote.startswith("sc://127.0.0.1:") and spark.alive and spark._process
             if is_first:
-                assert spark.remote == "sc://127.0.0.1:4242/"
+                spark._process.stop()
+            else:  # it runs, and answers nobody
+                spark._port = str(silent.getsockname()[1])
+            assert not spark.alive
         with pytest.raises(MachineError, match="died twice"):
             _ = spark.remote

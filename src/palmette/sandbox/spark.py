@@ -21,6 +21,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MORTAL = "-XX:+ExitOnOutOfMemoryError"
 """Else a server without memory goes on, and answers everybody from then on with errors, or not at all."""
 _START_SECONDS = 180.0
+_GREETING_SECONDS = 30.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
 
 TINY_DATA: Mapping[str, str] = {
@@ -112,8 +113,12 @@ class WarmSpark:
 
     @property
     def alive(self) -> bool:
-        """Whether clients can connect now, without starting anything."""
-        return self.is_external or (self._process is not None and self._process.alive)
+        """Whether clients can connect now, without starting anything; a server that greets nobody is ended."""
+        if self.is_external or self._process is None:
+            return self.is_external
+        if self._process.alive and not self._greets():
+            self._process.stop()
+        return self._process.alive
 
     @property
     def is_external(self) -> bool:
@@ -149,6 +154,12 @@ class WarmSpark:
             if self._process is not None:
                 self._process.stop()
                 self._process = None
+
+    def _greets(self) -> bool:
+        """Whether it speaks to whoever connects: one that was stopped or shut up does not."""
+        with suppress(OSError), self._sandbox.connect("127.0.0.1", int(self._port), _GREETING_SECONDS) as connection:
+            return bool(connection.recv(1))
+        return False
 
     def _bury(self) -> None:
         """Lets go of a server that has died."""
