@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Literal
 
 import pytest
@@ -87,6 +88,17 @@ def test_the_contract_names_every_field_and_its_form() -> None:
     assert "```python script" in text and "```yaml config (may be left out)" in text
     assert text.index("The cases.") < text.index('"terminate"') < text.index("An example.") < text.index("- Case")
     assert text.endswith('- Case: "name" (text); "rows" (list of integer?)')
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a":' * 900 + "[" + "1," * 50_000, "".join(f'{{"kind": "{number}"}}' for number in range(10_000))],
+    ids=["a long beginning in others", "many objects"],
+)
+def test_reading_takes_a_time_that_the_length_of_the_text_bounds(text: str) -> None:
+    begun = time.process_time()
+    found = read(text)
+    assert isinstance(found, BadAnswer) and time.process_time() - begun < 1.5
 
 
 @given(st.text())

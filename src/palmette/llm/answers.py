@@ -77,6 +77,8 @@ _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e000
 """Characters by which code is seen otherwise than it runs."""
 _BEGINNINGS = 1000
 """Of what could be JSON objects and are none; a text with more of them is not read to its end."""
+_READ = 2_000_000
+"""Characters that are read in vain, at such beginnings; where it was more, no further one is tried."""
 _SPACES = {ord(char): " " for char in "\u00a0\u2007\u202f"}
 _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char in "‘’‚‛"}
 
@@ -175,7 +177,7 @@ def _object(split: Split, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
         values, error = _objects(text)
         found += [value for value in values if expected & value.keys()]
         broken = broken or (error if not values else "")
-    unique = [value for index, value in enumerate(found) if value not in found[:index]]
+    unique = list({json.dumps(value, sort_keys=True): value for value in found}.values())
     if len(unique) > 1:
         return BadAnswer("answer-ambiguous", f"There are {len(unique)} JSON objects. Give exactly one.")
     if unique:
@@ -203,14 +205,16 @@ def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
 
 def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
     decoder, error, at, broken = json.JSONDecoder(parse_int=_whole, object_pairs_hook=_once), "", 0, 0
+    read = 0
     values: list[dict[str, Any]] = []
-    while (at := text.find("{", at)) >= 0 and broken < _BEGINNINGS:
+    while (at := text.find("{", at)) >= 0 and broken < _BEGINNINGS and read < _READ:
         try:
             value, end = decoder.raw_decode(text, at)
             json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # so that it can be kept as well
         except _TwiceError as wrong:
             return [], str(wrong)
         except ValueError as wrong:
+            read += getattr(wrong, "pos", len(text)) - at
             error, at, broken = error or str(wrong), at + 1, broken + 1
         except RecursionError:
             return values, "it is nested too deeply"
