@@ -114,11 +114,12 @@ class WarmSpark:
     @property
     def alive(self) -> bool:
         """Whether clients can connect now, without starting anything; a server that greets nobody is ended."""
-        if self.is_external or self._process is None:
+        process = self._process  # another thread may let go of it
+        if self.is_external or process is None:
             return self.is_external
-        if self._process.alive and not self._greets():
-            self._process.stop()
-        return self._process.alive
+        if process.alive and not self._greets():
+            process.stop()
+        return process.alive
 
     @property
     def is_external(self) -> bool:
