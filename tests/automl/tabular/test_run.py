@@ -188,7 +188,11 @@ def test_the_service_answers_as_the_file_does(trained: Train, service: httpx.Cli
     ("row", "field"),
     [
         (ROW | {"Age (years)": "old"}, "Age (years)"),
+        (ROW | {"Age (years)": True}, "Age (years)"),
+        (ROW | {"Age (years)": "3_0"}, "Age (years)"),
         (ROW | {"joined": "yesterday"}, "joined"),
+        (ROW | {"joined": "20240315"}, "joined"),
+        (ROW | {"joined": 45366}, "joined"),
         (ROW | {"member?": "perhaps"}, "member?"),
         (ROW | {"city": "Rome"}, "city"),
         (ROW | {"remark": ["a", "b"]}, "remark"),
