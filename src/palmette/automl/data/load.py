@@ -177,8 +177,10 @@ def _everywhere(value: str, rows: int) -> pd.Series[Any]:
 def _once_each(raws: list[Raw], notes: list[Repair]) -> list[Raw]:
     """The tables without those of a file that was read already: its rows would be learnt from and measured on."""
     found: dict[tuple[object, ...], Raw] = {}
+    opened = {id(raw.opened.data): raw.opened for raw in raws}
+    contents = {key: hashlib.sha256(one.data).hexdigest() if one.data else "" for key, one in opened.items()}
     for raw in raws:
-        content = hashlib.sha256(raw.opened.data).digest() if raw.opened.data else raw.opened.sha256
+        content = contents[id(raw.opened.data)] or raw.opened.sha256
         first = found.setdefault((content, raw.partition, raw.member), raw)
         if first is not raw:
             said = f"{raw.name} has the content of {first.name}, and was read once."
