@@ -173,7 +173,7 @@ class WarmSpark:
     def _start(self) -> None:
         if self._deaths > 1:
             raise MachineError(
-                f"The Spark server died twice. It said last:\n{self._said}",
+                f"The Spark server died twice. It said last:\n{self._said.strip() or '(nothing)'}",
                 "Give it more memory, or look at what it was asked to do.",
                 code="spark-died",
             )
