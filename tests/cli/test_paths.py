@@ -49,7 +49,7 @@ def test_a_place_for_runs_that_there_cannot_be(
     ("show", LONG), ("resume", LONG), ("run", LONG), ("features", "loop"), ("features", "loop/x"),
     ("automl", "Predict y", "--data", LONG), ("automl", "Predict y", "--topology", LONG),
     ("automl", "Predict y", "--out", LONG), ("automl", "Predict y", "--out", "loop/x"),
-    ("automl", f"Predict y of {LONG}.csv"),
+    ("automl", f"Predict y of {'x' * 400}.csv"),
 ], ids=lambda arguments: f"{arguments[0]} {arguments[-1][:12]}")  # fmt: skip
 def test_a_path_that_no_system_has(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     given = ("--human", "none") if arguments[0] == "automl" else ()
