@@ -85,4 +85,6 @@ clean: ## Remove what make made
 
 .venv/.dev: $(SETUP)
 	@scripts/setup.sh dev
+	@echo "Preparing Spark, which then starts in half the time (once, half a minute)"
+	@$(BIN)/palmette doctor --spark > .venv/doctor.txt || cat .venv/doctor.txt
 	@touch $@ .venv/.spark .venv/.automl

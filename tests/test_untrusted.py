@@ -58,6 +58,7 @@ ALLOWED = {
     "sandbox/supervisor/gate.py": {"ctypes.CDLL": "the system's own library, for calls that Python does not have"},
     "sandbox/supervisor/walls.py": {"ctypes.CDLL": "the same"},
     "sandbox/process.py": {"subprocess.Popen": "the supervisor, which starts every program"},
+    "sandbox/class_work.py": {"subprocess.Popen": "Spark's server, by our own command; inside the sandbox"},
     "sandbox/network.py": {"subprocess.Popen": "the keeper of a namespace; it runs no text of others"},
     "delivery/git.py": {"subprocess.Popen": "git, with arguments that are checked and hooks switched off"},
     "features/pyspark/formatting.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},

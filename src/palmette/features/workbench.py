@@ -17,9 +17,7 @@ from palmette.features.samples import Sample, sample_of
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.run import Run
 from palmette.sandbox import Sandbox, WarmSpark, java_environment
-
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A Java that lives for half a minute does not repay the time of its optimising compiler."""
+from palmette.sandbox.class_archive import quick_options
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Workbench:
     def environment(self, root: Path) -> dict[str, str]:
         """What the team's own commands need to find Python packages, Java and Spark."""
         path = ":".join(str(folder) for folder in self.python_path(root))
-        return {**java_environment(), "JAVA_TOOL_OPTIONS": QUICK_START, "PYTHONPATH": path}
+        return {**java_environment(), "JAVA_TOOL_OPTIONS": quick_options(), "PYTHONPATH": path}
 
     def formatted(self, file: TextFile, conventions: Conventions) -> TextFile:
         """The file as the team's formatter leaves it; unchanged where there is none or it refuses."""

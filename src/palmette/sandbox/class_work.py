@@ -1,0 +1,109 @@
+"""Starts the Spark Connect server of its arguments, asks it what features ask, and lets it end in order.
+
+Run by class_archive.py, in a sandbox and a folder of its own: as the server ends, Java writes down which classes it has
+needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+ROWS = """
+SELECT concat('s', id % 3) AS shop, date_add(DATE'2024-01-01', CAST(id AS int)) AS day,
+       TIMESTAMP'2024-01-01 10:00:00' + make_interval(0, 0, 0, CAST(id AS int)) AS at,
+       CAST(id * 1.5 AS decimal(10, 2)) AS amount, IF(id % 4 = 0, NULL, CAST(id AS double)) AS score,
+       array('a', CAST(id AS string)) AS tags
+FROM range(12)
+"""
+SUMS = (
+    "sum(amount) AS amount",
+    "avg(score) AS mean",
+    "max(at) AS last",
+    "count(DISTINCT day) AS days",
+    "count_if(score > 2) AS high",
+    "collect_set(day) AS which",
+    "max_by(amount, at) AS newest",
+)
+COLUMNS = {
+    "share": "coalesce(mean / CASE WHEN count != 0 THEN count END, 0.0)",
+    "age": "datediff(CAST('2024-03-01' AS date), last)",
+    "band": "CASE WHEN age > 30 THEN 'old' WHEN age IS NULL THEN NULL ELSE 'new' END",
+    "text": "regexp_replace(lower(trim(shop)), 's', 'x')",
+}
+COMPILED = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "10485760",
+}
+
+
+def main() -> None:
+    pattern, *command = sys.argv[1:]
+    with open("log", "w+b", buffering=0) as log:  # noqa: PTH123 - the file is shared with the server
+        server = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+            from pyspark.sql.connect.session import SparkSession
+
+            remote = f"sc://127.0.0.1:{_port(server, pattern)}/"
+            for settings in ({}, COMPILED):
+                session = SparkSession.builder.remote(remote).create()
+                for name, value in settings.items():
+                    session.conf.set(name, value)
+                _ask(session)
+                session.stop()
+        finally:
+            server.terminate()
+            ended = server.wait()
+    if ended not in (0, 128 + signal.SIGTERM):
+        raise SystemExit(f"The server ended with exit status {ended}.")
+
+
+def _port(server: subprocess.Popen[bytes], pattern: str) -> str:
+    while server.poll() is None:
+        with open("log", encoding="utf-8", errors="replace") as log:  # noqa: PTH123 - as above
+            if found := re.search(pattern, log.read()):
+                return found[1]
+        time.sleep(0.05)
+    raise SystemExit(f"The server ended with exit status {server.returncode}.")
+
+
+def _ask(spark: Any) -> None:
+    """Tables, files, joins, windows and aggregates as views have them; what comes of it is not looked at."""
+    from pyspark.sql.connect.functions import col, expr, row_number
+    from pyspark.sql.connect.window import Window
+
+    made = spark.createDataFrame(spark.sql(ROWS).toArrow()).coalesce(1)
+    place = os.path.abspath("rows")  # noqa: PTH100 - no link is followed
+    made.write.mode("overwrite").parquet(place)
+    rows = spark.read.schema(made.schema).parquet(place)
+    latest = Window.partitionBy("shop").orderBy(col("at").desc(), "amount")
+    one = rows.withColumn("place", row_number().over(latest)).where("place = 1").select("shop", "day")
+    recent = rows.where("at BETWEEN '2024-01-01' AND '2024-02-01' AND score IS NOT NULL")
+    summed = recent.groupBy("shop").agg(*map(expr, SUMS))
+    words = rows.select("shop", expr("explode(tags) AS tag")).groupBy("shop", "tag").count().distinct()
+    view = one.join(summed, "shop", "left").join(words.where("tag = 'a'"), "shop")
+    for name, value in COLUMNS.items():
+        view = view.withColumn(name, expr(value))
+    view = view.unionByName(one, allowMissingColumns=True).fillna({"high": 0}).dropDuplicates(["shop", "day", "band"])
+    view = view.orderBy("shop")
+    view._explain_string(extended=True)
+    view.toArrow()
+    view.collect()
+    view.count()
+    rows.join(one.select("shop"), "shop", "left_anti").crossJoin(
+        one.limit(1).select(col("day").alias("first"))
+    ).toArrow()
+    view.createOrReplaceTempView("made")
+    spark.sql("SELECT shop, count(*) FROM made GROUP BY shop HAVING count(*) > 0").toArrow()
+
+
+if __name__ == "__main__":
+    main()
