@@ -18,6 +18,7 @@ from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import load_run, load_view
 from palmette.sandbox import find_java, java_environment
+from palmette.sandbox.class_archive import quick_options
 
 OFFERS = Path(__file__).parents[2] / "examples" / "offers"
 SPECS = sorted(path.stem for path in (OFFERS / "specs").glob("*.yaml"))
@@ -130,7 +131,7 @@ def test_the_repositorys_own_tests_pass(tmp_path: Path) -> None:
     repository = module("prepare").prepare(tmp_path) / "repository"
     # What Spark notes in the environment of a process that used it is not for the next one.
     own = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment = {**own, **java_environment()}
+    environment = {**own, **java_environment(), "JAVA_TOOL_OPTIONS": quick_options()}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
         cwd=repository,
