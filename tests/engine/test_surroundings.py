@@ -149,6 +149,20 @@ def test_a_run_folder_that_is_read_only_says_so(folder: str, tmp_path: Path, und
     assert in_child(work) == 0
 
 
+def test_a_run_of_somebody_else_that_may_not_be_looked_at_says_so(tmp_path: Path) -> None:
+    cut_off(tmp_path / "run", after=8)
+
+    def work() -> None:
+        without_privileges()
+        (tmp_path / "run").chmod(0)
+        for look in (read_journal, resume_run):
+            with pytest.raises(RunError, match=r"Permission denied.*another user's"):
+                look(tmp_path / "run")
+        (tmp_path / "run").chmod(0o755)
+
+    assert in_child(work) == 0
+
+
 def test_a_journal_that_another_program_locks_is_said_so_and_goes_on(
     tmp_path: Path, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

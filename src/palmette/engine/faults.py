@@ -79,8 +79,7 @@ def _named(journal: Path, error: Exception, writes: bool) -> PalmetteError:
         )
     if writes and (code in _UNWRITABLE or isinstance(error, OSError)):
         return unwritable(journal.parent, str(error))
-    return RunError(
-        f"The journal {str(journal)!r} cannot be read: {error}.",
-        "Restore the file, or start the run anew; what was made is in `artefacts` beside it.",
-        code="broken-journal",
-    )
+    remedy = "Restore the file, or start the run anew; what was made is in `artefacts` beside it."
+    if isinstance(error, PermissionError):
+        remedy = "It is another user's: have it made readable for you, or copied."
+    return RunError(f"The journal {str(journal)!r} cannot be read: {error}.", remedy, code="broken-journal")

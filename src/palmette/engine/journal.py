@@ -199,18 +199,16 @@ def read_end(folder: Path, last: int | None) -> End:
 @contextmanager
 def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
     path = folder / NAME
-    if not path.is_file():
-        raise RunError(
-            f"{str(folder)!r} is not a run folder: it has no {NAME}.",
-            "`palmette runs` lists the runs.",
-            code="unknown-run",
-        )
-    with (
-        journal_faults(path, writes=False),
-        closing(_opened(path)) as connection,
-    ):
-        _check_version(connection, folder)
-        yield connection
+    with journal_faults(path, writes=False):
+        if not path.is_file():
+            raise RunError(
+                f"{str(folder)!r} is not a run folder: it has no {NAME}.",
+                "`palmette runs` lists the runs.",
+                code="unknown-run",
+            )
+        with closing(_opened(path)) as connection:
+            _check_version(connection, folder)
+            yield connection
 
 
 def _opened(path: Path) -> sqlite3.Connection:
