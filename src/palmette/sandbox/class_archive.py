@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -71,7 +72,9 @@ def _publish(made: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(".part")
     try:
-        shutil.copyfile(made, part)
+        with made.open("rb") as source, part.open("wb") as kept:
+            shutil.copyfileobj(source, kept)
+            os.fsync(kept.fileno())  # Java would believe one that a crash of the machine has left half empty
         for other in target.parent.glob("spark-*.jsa"):
             other.unlink()
         part.replace(target)
