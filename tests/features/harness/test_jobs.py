@@ -35,9 +35,10 @@ class Ending:
 class Server:
     remote = "sc://spark.example"
     is_external = False
+    alive = True
 
-    def __init__(self, alive: bool) -> None:
-        self.alive = alive
+    def __init__(self, sandbox: Ending) -> None:
+        self.sandbox = sandbox
 
     def seen_by(self, access: Access) -> Access:
         return access
@@ -48,9 +49,9 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "java_environment", dict)
 
 
-def run(sandbox: Ending, server: Server, folder: Path) -> jobs.Done:
+def run(server: Server, folder: Path) -> jobs.Done:
     job = jobs.Job("main", [{}], folder, (), 1.0, {})
-    return jobs.run_job(sandbox, server, job)
+    return jobs.run_job(server, job)
 
 
 class Mortal(Server):
@@ -73,7 +74,7 @@ class Mortal(Server):
 def test_a_job_is_run_again_once_when_the_server_died(tmp_path: Path, deaths: int, runs: int) -> None:
     """Whoever comes next has another server, and is not told that the machine is at fault."""
     sandbox = Ending()
-    done = run(sandbox, Mortal(sandbox, deaths), tmp_path)
+    done = run(Mortal(sandbox, deaths), tmp_path)
     said = "SparkDied: The Spark server died twice." if deaths == 2 else "ProcessEnded: the process ended before"
     assert sandbox.runs == runs and done.answers[0].fields.error.startswith(said)
     assert done.answers[0].is_missing and not done.execution.ok
@@ -82,7 +83,7 @@ def test_a_job_is_run_again_once_when_the_server_died(tmp_path: Path, deaths: in
 def test_a_server_that_cannot_be_started_is_nobodys_fault(tmp_path: Path) -> None:
     sandbox = Ending()
     with pytest.raises(MachineError):
-        run(sandbox, Mortal(sandbox, 2, "spark-not-started"), tmp_path)
+        run(Mortal(sandbox, 2, "spark-not-started"), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["0.json", "0.arrow"])
@@ -102,13 +103,13 @@ def test_answers_are_read_up_to_a_bound_and_behind_no_link(tmp_path: Path, name:
             return super().run(argv, **options)
 
     for Writing.is_link in (False, True):
-        fields = run(Writing(), Server(alive=True), tmp_path).answers[0].fields
+        fields = run(Server(Writing()), tmp_path).answers[0].fields
         assert fields.error.startswith("UnreadableResult: ") and fields.value is None
         assert Writing.is_link or "is larger than" in fields.error
 
 
 def test_what_was_not_reached_in_time_says_so(tmp_path: Path) -> None:
-    answer = run(Ending(jobs.TOO_LATE), Server(alive=True), tmp_path).answers[0]
+    answer = run(Server(Ending(jobs.TOO_LATE)), tmp_path).answers[0]
     assert answer.fields.error == "NotRun: an earlier one took too long"
 
 
@@ -128,7 +129,7 @@ def test_a_result_that_was_tampered_with_is_an_error(tmp_path: Path, text: str) 
             (Path(argv[-1]) / "out" / "0.json").write_text(text, encoding="utf-8")
             return super().run(argv, **options)
 
-    answer = run(Writing(), Server(alive=True), tmp_path).answers[0]
+    answer = run(Server(Writing()), tmp_path).answers[0]
     assert answer.fields.error.startswith("UnreadableResult") and answer.frame is None
 
 
@@ -147,7 +148,7 @@ def test_only_whoever_was_told_the_nonce_can_answer(tmp_path: Path, change: str)
                 (out / "1.json").rename(out / "0.json")
             return super().run(argv, **options)
 
-    fields = run(Writing(), Server(alive=True), tmp_path).answers[0].fields
+    fields = run(Server(Writing()), tmp_path).answers[0].fields
     assert (fields.value, fields.error) == ((7, "") if change == "nothing" else (None, fields.error))
     assert change == "nothing" or fields.error == "UnreadableResult: the answer is not the driver's own"
 
@@ -163,7 +164,7 @@ def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> Non
 
     sandbox = Counting()
     job = jobs.Job("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
-    answers = jobs.run_items(sandbox, Server(alive=True), job)
+    answers = jobs.run_items(Server(sandbox), job)
     assert [answer.fields.value for answer in answers] == list(range(31)) and sandbox.runs == 2
 
 

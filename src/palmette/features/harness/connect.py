@@ -143,7 +143,7 @@ class ConnectHarness:
         """
         shared = {"script": str(script.resolve()), "argv": list(argv)}
         job = Job("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
-        answers, execution = run_job(self.spark.sandbox, self.spark, job)
+        answers, execution = run_job(self.spark, job)
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
@@ -165,7 +165,7 @@ class ConnectHarness:
         return self.probes(root, python_path, [Probe("probe", code, frames or {})])[0]
 
     def _run(self, job: Job) -> list[Answer]:
-        return run_items(self.spark.sandbox, self.spark, job)
+        return run_items(self.spark, job)
 
 
 def _item(case: Case) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from palmette.sandbox import (
     Access,
     ExecutionResult,
     Limits,
-    Sandbox,
     WarmSpark,
     java_environment,
     python_command,
@@ -104,21 +103,21 @@ class Done(NamedTuple):
     execution: ExecutionResult
 
 
-def run_items(sandbox: Sandbox, spark: WarmSpark, job: Job) -> list[Answer]:
+def run_items(spark: WarmSpark, job: Job) -> list[Answer]:
     """The answers to a job's items, in order; many items are shared out to two processes."""
     half = (len(job.items) + 1) // 2
     if half < _WORTH_A_PROCESS:
-        return run_job(sandbox, spark, job).answers
+        return run_job(spark, job).answers
     parts = [
         replace(job, items=job.items[part], frames=job.frames[part]) for part in (slice(None, half), slice(half, None))
     ]
     with ThreadPoolExecutor(len(parts)) as pool:
-        done = pool.map(lambda part: run_job(sandbox, spark, part), parts)
+        done = pool.map(lambda part: run_job(spark, part), parts)
         return [answer for one in done for answer in one.answers]
 
 
-def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
-    """Runs a job in a process of its own; once more when the Spark server died under it.
+def run_job(spark: WarmSpark, job: Job) -> Done:
+    """Runs a job in a process of its own, in Spark's sandbox; once more when the Spark server died under it.
 
     A server that has died twice is not started again for the programs under which it did: nothing of theirs is run,
     and what they answered without one is no answer.
@@ -133,8 +132,8 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
             except MachineError as error:
                 if error.code != "spark-died":
                     raise
-                return _refused(job, sandbox, error)
-            execution = sandbox.run(
+                return _refused(job, spark.sandbox.isolation.name, error)
+            execution = spark.sandbox.run(
                 python_command("-c", _BOOT, _HERE, str(folder)),
                 cwd=job.cwd or job.root,
                 access=access,
@@ -147,11 +146,10 @@ def run_job(sandbox: Sandbox, spark: WarmSpark, job: Job) -> Done:
             return Done(answers, execution)
 
 
-def _refused(job: Job, sandbox: Sandbox, error: MachineError) -> Done:
+def _refused(job: Job, isolation: str, error: MachineError) -> Done:
     """Where programs of a kind have ended the server twice, it is they that are at fault, or need more than it has."""
     answer = Answer(Fields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
-    name = sandbox.isolation.name
-    execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=name)
+    execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=isolation)
     return Done([answer] * len(job.items), execution)
 
 
