@@ -9,9 +9,8 @@ import pytest
 import palmette
 
 PUBLIC = {
-    "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError", "Problem",
-    "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
-    "build_model",
+    "AutoMLRun", "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError",
+    "Problem", "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
 }  # fmt: skip
 
 

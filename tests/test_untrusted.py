@@ -41,6 +41,9 @@ LOADERS = {
 INSIDE = {
     "features/harness/palmette_driver": "the driver, in the sandbox",
     "features/actors/config_generator/team_program.py": "what loads the team's class, in the sandbox",
+    "automl/estimator_contract.py": "what tries a model's classes, in the sandbox",
+    "automl/search/driver.py": "the search, in the sandbox",
+    "automl/search/worker.py": "its workers, in the sandbox",
     "bench": "measurements: they start palmette itself, and programs of others as data, in the sandbox",
 }
 """Folders and files that no run imports in palmette's own process."""
@@ -62,13 +65,20 @@ ALLOWED = {
     "sandbox/network.py": {"subprocess.Popen": "the keeper of a namespace; it runs no text of others"},
     "delivery/git.py": {"subprocess.Popen": "git, with arguments that are checked and hooks switched off"},
     "features/pyspark/formatting.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},
-    "automl/modalities/tabular/rendering.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},
+    "automl/calls.py": {"importlib.import_module": "classes of registered plug-ins; a model's own only in the sandbox"},
+    "automl/delivered.py": {
+        "importlib.util.spec_from_file_location": "the user's own package, when `run.model` is asked for",
+        "importlib.util.module_from_spec": "the same",
+    },
+    "automl/live.py": {"importlib.import_module": "IPython, by a constant"},
+    "automl/project/rendering.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},
+    "automl/search/results.py": {"numpy.load": "numbers only: pickles are off", "allow_pickle": "False"},
+    "automl/search/runs.py": {"allow_pickle": "False"},
     "engine/registry.py": {"importlib.import_module": "plug-ins that a person installed, or names in a topology"},
     "cli/__init__.py": {"importlib.import_module": "its own commands"},
-    "automl/data/hubs.py": {"importlib.import_module": "libraries of a closed list"},
+    "automl/samples/dataset_sources.py": {"importlib.import_module": "libraries of a closed list"},
     "knowledge/literature.py": {"xml.etree.ElementTree.fromstring": "expat bounds entities and fetches none"},
-    "automl/data/columnar.py": {"subprocess.run": "a constant program, which reads the end of a Parquet file"},
-    "automl/data/formats.py": {"importlib.import_module": "openpyxl, by a constant"},
+    "automl/samples/formats.py": {"importlib.import_module": "openpyxl, by a constant"},
 }
 
 

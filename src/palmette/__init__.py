@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from palmette.automl.api import AutoMLRun
 from palmette.errors import (
     DeliveryError,
     DeveloperError,
@@ -27,7 +27,10 @@ from palmette.errors import (
 )
 
 if TYPE_CHECKING:
+    from palmette.automl.api import automl
     from palmette.engine import Observer, RunResult
+else:
+    from palmette import automl  # a package that can be called
 
 __version__ = "0.1.0"
 
@@ -52,36 +55,8 @@ def build_features(run_file: str | Path, *, observer: Observer | None = None) ->
     return run_environment("features", {"run_file": str(path)}, new_run_folder(path.stem), observer)
 
 
-def build_model(
-    request: str = "", data: str | Path | Sequence[str | Path] = (), *, observer: Observer | None = None, **options: Any
-) -> RunResult:
-    """Builds, verifies and delivers a model; also as `palmette.automl(...)`.
-
-    Args:
-        request: what to predict and what matters, in plain words; may be empty where the data say it.
-        data: path of a file or folder, name of a set such as `sklearn:iris`, or several.
-        observer: told of every event, e.g. to show progress.
-        options: as those of `palmette automl`: budget (seconds), tracks, plans, topology, out, approve, human, model,
-            planner, table, tokens, money, seed.
-
-    Returns:
-        The run: its folder, its artefacts (`result.value("assessment")`, `result.value("delivery")`), its status.
-
-    Raises:
-        InputError: the data cannot be read.
-        UserError: the target cannot be learnt, or a name is unknown.
-    """
-    from palmette.automl.arguments import arguments_of
-    from palmette.engine import new_run_folder, run_environment
-
-    places = [data] if isinstance(data, str | Path) else list(data)
-    arguments = arguments_of(request, [str(place) for place in places], **options)
-    return run_environment("automl", arguments, new_run_folder("automl"), observer)
-
-
-from palmette import automl  # noqa: E402 - it calls `build_model`
-
 __all__ = [
+    "AutoMLRun",
     "DeliveryError",
     "DeveloperError",
     "InputError",
@@ -96,5 +71,4 @@ __all__ = [
     "__version__",
     "automl",
     "build_features",
-    "build_model",
 ]

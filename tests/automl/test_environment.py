@@ -1,13 +1,14 @@
-"""The whole environment on a small table: a sentence in, a delivered and measured model out; edited, declined."""
+"""The whole environment on a small table: a request in, a delivered and measured model out; edited, refused."""
 
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 
@@ -18,12 +19,15 @@ import palmette
 from palmette.automl.arguments import arguments_of
 from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
+from palmette.automl.task_spec.request import DataSummary, Request
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.cli.automl import automl
 from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
-from palmette.errors import UserError
+from palmette.errors import InputError, UserError
 
-WISH = (
+SENTENCE = (
     "Predict whether a house is expensive. Accuracy of at least 0.6, recall of at least 0.01, model up to 50 MB. "
-    "Do not use the column street"
+    "Do not use the column street, as a notebook please, on a hill"
 )
 
 
@@ -41,7 +45,7 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(houses: Path, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    arguments = arguments_of(WISH, [str(houses)], budget=4.0, human="none")
+    arguments = arguments_of(SENTENCE, [str(houses)], budget=4.0, human="none")
     with pytest.MonkeyPatch.context() as patch:
         plant(patch, tmp_path_factory.mktemp("home"))
         return run_environment("automl", arguments, tmp_path_factory.mktemp("runs") / "run")
@@ -54,39 +58,31 @@ def test_no_key_that_was_there_is_in_anything_that_the_run_has_left(run: RunResu
 
 def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> None:
     assert run.status == "finished", run.reason
-    delivery, assessment = run.value("delivery"), run.value("assessment")
+    delivery, assessment, task = run.value("delivery"), run.value("assessment"), run.artefact("task", TaskSpec)
     folder = Path(delivery["folder"])
-    assert {"preprocess.py", "serve.py", "report.html", "MODEL_CARD.md", "contract.json"} <= {
-        path.name for path in folder.iterdir()
-    }
+    assert {"train.py", "serve.py", "report.html", "MODEL_CARD.md"} <= {path.name for path in folder.iterdir()}
     assert assessment["rows"] == run.value("profile")["holdout"]["rows"] == 32
-    judged = {one["wish"]: one["status"] for one in assessment["judged"]}
-    assert judged["model size <= 5e+07"] == judged["recall >= 0.01"] == "pass"
-    contract = json.loads((folder / "contract.json").read_text("utf-8"))
-    assert "street" not in {column["name"] for column in contract["rows"]}
+    judged = {one["constraint"]["words"]: one["status"] for one in assessment["results"] if one["constraint"]}
+    assert judged["model up to 50 MB"] == judged["recall of at least 0.01"] == "pass"
+    assert task.exclude == ("street",) and "street" not in [one["name"] for one in run.value("blueprint")["columns"]]
+    assert len(task.unread) == len(task.unmet) == 1
     assert all("palmette" not in path.read_text("utf-8") for path in folder.rglob("*.py"))
 
 
-def report_of(run: RunResult) -> Page:
-    return Page((Path(run.value("delivery")["folder"]) / "report.html").read_text("utf-8"))
-
-
-def test_the_report_tells_of_every_actor_and_loads_nothing(run: RunResult) -> None:
-    page, told = report_of(run), report_of(run).sections["costs"]
-    missing = [name for name in run.state.actors if name.replace("_", " ").capitalize() not in told]
-    assert not missing and len(run.state.actors) > 12
-    assert "training, traditional track" in told and "0 calls, 0 tokens, $0" in told
-    assert all(plan["name"] in page.sections["plans"] for plan in run.value("plans")["plans"])
-    addresses = [value for _, one in page.elements for name, value in one.items() if name in ("src", "href", "data")]
-    assert not [value for value in addresses if not str(value).startswith("#")]
+def test_the_report_says_how_the_request_was_read_and_loads_nothing(run: RunResult) -> None:
     folder = Path(run.value("delivery")["folder"])
+    text = (folder / "report.html").read_text("utf-8")
+    assert "on a hill" in text and "notebook" in text
+    addresses = [
+        value for _, one in Page(text).elements for name, value in one.items() if name in ("src", "href", "data")
+    ]
+    assert not [value for value in addresses if not str(value).startswith("#")]
     manifest = read_manifest(folder)
     assert manifest and "report.html" in manifest.files and not differing(folder, manifest)
 
 
 def test_a_copy_of_a_run_delivers_to_a_place_of_its_own(run: RunResult, tmp_path: Path) -> None:
     """Like one that was moved, or whose delivery was taken away: only what is gone is made again."""
-    before = read_manifest(Path(run.value("delivery")["folder"]))
     shutil.copytree(run.folder, tmp_path / "copy", ignore=shutil.ignore_patterns("delivered"))
     again = resume_run(tmp_path / "copy")
     assert again.status == "finished", again.reason
@@ -96,35 +92,78 @@ def test_a_copy_of_a_run_delivers_to_a_place_of_its_own(run: RunResult, tmp_path
     assert {name: actor.invocations for name, actor in again.state.actors.items()} == {
         name: actor.invocations + (name == "deployer") for name, actor in run.state.actors.items()
     }
-    assert read_manifest(Path(run.value("delivery")["folder"])) == before
 
 
-def test_an_edited_constraint_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:
-    file = run.path("requirements") / "value.json"
-    told = json.loads(file.read_text("utf-8"))
-    (constraint,) = [one for one in told["problem"]["constraints"] if one["metric"] == "accuracy"]
-    constraint |= {"value": 0.999999, "words": ""}
-    file.write_text(json.dumps(told), "utf-8")
+def test_an_edited_limit_is_judged_and_nothing_is_trained_again(run: RunResult) -> None:
+    file = run.path("task") / "value.json"
+    task = json.loads(file.read_text("utf-8"))
+    (limit,) = [one for one in task["constraints"] if one["metric"] == "accuracy"]
+    limit |= {"value": 0.010101, "words": ""}
+    file.write_text(json.dumps(task), "utf-8")
     again = resume_run(run.folder)
     assert again.status == "finished", again.reason
-    statuses = {one["wish"]: one["status"] for one in again.value("assessment")["judged"]}
-    assert statuses["accuracy >= 0.999999"] != "pass" and statuses["model size <= 5e+07"] == "pass"
-    times = {name: actor.invocations for name, actor in again.state.actors.items()}
-    assert times["request_verifier"] == times["assembler"] == 1
-    assert times["implementation_verifier"] == 2
-    page = report_of(again)
-    assert "Accuracy: at least 1" in page.sections["requirements"] and "2 in 2 calls" in page.sections["costs"]
+    results = [one for one in again.value("assessment")["results"] if one["constraint"]]
+    assert {one["constraint"]["value"]: one["status"] for one in results}[0.010101] == "pass"
+    assert again.state.actors["request_verifier"].invocations == again.state.actors["assembler"].invocations == 1
 
 
-def test_what_is_not_asked_for_a_model_is_declined_with_an_example(
+def test_what_is_not_asked_for_a_model_is_refused_with_an_example(
     houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match="A request that works: ") as caught:
         palmette.automl("Write me a poem about houses", data=houses)
     assert (caught.value.code, caught.value.exit_code) == ("request-irrelevant", 2)
-    told = r"The request asks for .+\. A request that works: .+\. \[request-irrelevant\]"
-    assert re.fullmatch(told, str(caught.value))
+
+
+def test_a_dry_run_ends_with_the_task_and_the_plans(
+    houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    file = tmp_path / "task.yaml"
+    file.write_text(f"data: {houses}\ntarget: expensive\nexclude: street\nlearners: [linear, lightgbm]\n", "utf-8")
+    command = ["--task", str(file), "--exclude", "id", "--human", "none", "--dry-run"]
+    shown = CliRunner().invoke(automl, command)
+    assert shown.exit_code == 0, shown.output
+    assert "Nothing was trained" in shown.output and "→" in shown.output
+    made = json.loads(CliRunner().invoke(automl, [*command, "--json"]).stdout)
+    assert (made["task"]["target"], made["task"]["exclude"]) == ("expensive", ["id", "street"])
+    learners = {one["candidate"]["learner"] for one in made["choice"]["proposal"]["estimates"]}
+    assert learners == {"linear", "lightgbm"}
+
+
+def opened(tmp_path: Path, request: str = "", *data: str, **options: Any) -> TaskSpec:
+    """The task that a run is given."""
+    setup = open_automl(arguments_of(request, data, **options), tmp_path / "run")
+    given = setup.given["given_task"]
+    assert isinstance(given, TaskSpec)
+    return given
+
+
+def test_data_come_from_flags_the_file_or_the_sentence(
+    houses: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(houses.parent)
+    file = tmp_path / "task.yaml"
+    file.write_text("data: [houses.csv]\nsentence: Predict expensive\nout: there\n", "utf-8")
+    shutil.copy(houses, tmp_path)
+    task = opened(tmp_path, task=file)
+    assert task.data == (str(tmp_path / "houses.csv"),) and task.sentence == "Predict expensive"
+    assert task.out == str(tmp_path / "there")
+    assert opened(tmp_path, "Predict size", str(houses), task=file).data == (str(houses),)
+    assert opened(tmp_path, "Predict expensive in houses.csv").data == (str(houses),)
+    assert opened(tmp_path, "Predict the species of sklearn:iris.").data == ("sklearn:iris",)
+    assert opened(tmp_path, "Predict something").data == ()
+
+
+def test_a_run_is_given_what_its_actors_read(houses: Path, tmp_path: Path) -> None:
+    setup = open_automl(arguments_of("Predict expensive", [str(houses)], tracks=["traditional"]), tmp_path)
+    assert setup.given["request"] == Request(text="Predict expensive", files=("houses.csv",))
+    columns = setup.given["columns"]
+    assert isinstance(columns, DataSummary) and columns.names == ("id", "size", "side", "street", "expensive")
+    assert setup.given["tracks"] == ["traditional"]
+    everything = open_automl(arguments_of("", [str(houses)]), tmp_path).given["tracks"]
+    assert isinstance(everything, list) and "traditional" in everything
 
 
 @pytest.mark.parametrize("path", sorted(TOPOLOGIES.glob("*.yaml")), ids=lambda path: path.stem)
@@ -135,15 +174,28 @@ def test_every_topology_can_be_run(path: Path) -> None:
 def test_arguments_are_checked_by_name(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no topology 'imll'.* 'iml'"):
         topology_file("imll")
-    with pytest.raises(UserError, match=r"The argument 'budget' is -1"):
-        open_automl(arguments_of("Predict a", [], budget=-1.0), tmp_path)
+    with pytest.raises(UserError, match=r"The argument 'budget' is -1.* write for example 90"):
+        opened(tmp_path, "Predict a", budget=-1.0)
     with pytest.raises(UserError, match=r"'budgt' .* Did you mean 'budget'"):
-        open_automl({"budgt": 5}, tmp_path)
+        opened(tmp_path, budgt=5)
+    with pytest.raises(UserError, match=r"The argument 'constraints' is .*latency<=20ms"):
+        opened(tmp_path, constraints=["latency<=20 bananas"])
     with pytest.raises(UserError, match="'colour'"):
         open_automl({"colour": "red"}, tmp_path)
+    with pytest.raises(UserError) as caught:
+        opened(tmp_path, "long " * 2001)
+    assert caught.value.code == "request-too-long"
+    with pytest.raises(InputError, match="no-such-file"):
+        opened(tmp_path, task=tmp_path / "none.yaml")
+
+
+def test_a_command_without_anything_asks_for_something(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path))
+    outcome = CliRunner().invoke(automl, [])
+    assert isinstance(outcome.exception, UserError) and outcome.exception.code == "nothing-asked"
 
 
 def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(houses: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", "utf-8")
     with pytest.raises(UserError, match="nothing in it was touched"):
-        open_automl(arguments_of("Predict whether a house is expensive", [str(houses)], out=tmp_path), tmp_path)
+        opened(tmp_path, "Predict expensive", str(houses), out=tmp_path)

@@ -12,11 +12,11 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 import numpy as np  # noqa: E402 - comes with pandas
 
-from palmette.automl.data import Threshold  # noqa: E402 - needs pandas
-from palmette.automl.data.load import Loaded, load  # noqa: E402 - as above
-from palmette.automl.data.thresholds import in_classes  # noqa: E402 - as above
-from palmette.automl.measure import Predictions  # noqa: E402 - as above
+from palmette.automl.measure import Predictions  # noqa: E402 - needs pandas
+from palmette.automl.samples.load import Loaded, load  # noqa: E402 - as above
+from palmette.automl.splitting.targets import in_classes  # noqa: E402 - as above
 from palmette.automl.submission import answered, formulas  # noqa: E402 - as above
+from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above
 from palmette.errors import InputError  # noqa: E402 - as above
 
 SAID = Predictions(np.array(["yes", "no", "yes"]), np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]]), ("no", "yes"))

@@ -20,10 +20,10 @@ def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.Monkey
     table[150:].drop(columns="y").to_csv(test, index=False)
     monkeypatch.setenv("PEERS_POSITIVE", "7")
     main([str(train), str(test), "y", "tabular_classification", "roc_auc", "5", str(out)])
-    said = pd.read_csv(out, dtype={"prediction": str})
-    assert list(said.columns) == ["prediction", "proba_3", "proba_7"] and len(said) == 50
-    assert said[["proba_3", "proba_7"]].sum(axis=1).to_numpy() == pytest.approx(np.ones(50))
-    assert (said["prediction"] == table["y"][150:].astype(str).to_numpy()).mean() > 0.85
+    made = pd.read_csv(out, dtype={"prediction": str})
+    assert list(made.columns) == ["prediction", "proba_3", "proba_7"] and len(made) == 50
+    assert made[["proba_3", "proba_7"]].sum(axis=1).to_numpy() == pytest.approx(np.ones(50))
+    assert (made["prediction"] == table["y"][150:].astype(str).to_numpy()).mean() > 0.85
 
 
 def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +35,8 @@ def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest
     table[150:].to_csv(test, index=False)
     monkeypatch.setenv("PEERS_CLUSTERS", "3")
     main([str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)])
-    said = pd.read_csv(out)
-    assert len(said) == 50 and said["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
+    made = pd.read_csv(out)
+    assert len(made) == 50 and made["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
 
 
 def test_a_task_that_is_not_a_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

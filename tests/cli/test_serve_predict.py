@@ -1,4 +1,4 @@
-"""`palmette serve` and `palmette predict` on a delivered project."""
+"""`palmette serve`, `palmette predict` and `palmette retrain` on a delivered package."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 import pandas as pd
 from small_delivery import SmallDelivery, dishes, small_delivery
 
+from palmette.automl.endpoint import retraining
+from palmette.automl.endpoint.retraining import Retraining
 from palmette.cli import main
 
 
@@ -43,7 +45,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return caught.value.code, out, err
 
 
-def test_rows_of_every_format_get_the_answers_of_the_project(
+def test_rows_of_every_format_get_the_predictions_of_the_package(
     small: SmallDelivery, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     rows = dishes().head(30)
@@ -68,7 +70,8 @@ def test_rows_of_another_kind_are_refused_by_column(
 ) -> None:
     dishes().drop(columns=["place", "since"]).to_csv(tmp_path / "rows.csv", index=False)
     status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(tmp_path / "rows.csv"))
-    assert status == 2 and "column 'place' is missing, column 'since' is missing" in err and "rows-refused" in err
+    assert status == 2 and "Columns are missing:" in err and "'place'" in err and "'since'" in err
+    assert "rows-refused" in err
     dishes().head(0).to_csv(tmp_path / "rows.csv", index=False)
     status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(tmp_path / "rows.csv"))
     assert status == 2 and "no row to predict" in err and "no-rows" in err
@@ -103,10 +106,10 @@ def test_an_endpoint_stays_up_until_it_is_interrupted(small: SmallDelivery) -> N
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     try:
         assert server.stdout
-        lines = [server.stdout.readline() for _ in range(4)]
+        lines = [server.stdout.readline() for _ in range(3)]
         url = f"http://127.0.0.1:{port}"
         assert url in lines[0] and f"{url}/docs" in lines[1]
-        body = re.search(r"-d '(.*)'$", lines[3].strip())
+        body = re.search(r"-d '(.*)'$", lines[2].strip())
         assert body, lines
         asked = urllib.request.Request(f"{url}/predict", body[1].encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(asked, timeout=30) as answer:
@@ -122,10 +125,28 @@ def test_an_endpoint_stays_up_until_it_is_interrupted(small: SmallDelivery) -> N
         urllib.request.urlopen(f"{url}/health", timeout=5)
 
 
-def test_a_service_that_does_not_start_is_told(
+def test_a_service_that_does_not_start_is_reported(
     small: SmallDelivery, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     shutil.copytree(small.delivery.folder, tmp_path / "broken")
     (tmp_path / "broken/serve.py").write_text("raise SystemExit('no such package')")
     status, _, err = call(capsys, "serve", str(tmp_path / "broken"), "--port", "18231")
     assert status == 3 and "no such package" in err and "endpoint-unhealthy" in err
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_model_that_is_fitted_again_is_compared_on_the_screen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
+) -> None:
+    found = Retraining(
+        metric="f1", old=0.5, new=0.75, low=0.7, high=0.8, rows=400, held_out=100, repeated=7, replaced=replaced,
+        folder=str(tmp_path),
+    )  # fmt: skip
+    monkeypatch.setattr(retraining, "retrain", lambda *_: found)
+    given = ("retrain", "latest", "--data", "new.csv")
+    status, out, _ = call(capsys, *given)
+    assert status == (0 if replaced else 1) and "f1 on 100 held-out rows" in out and "7 rows are in the training" in out
+    assert "0.75 (95 % interval 0.7 to 0.8)" in out and ("is now in" in out) == replaced
+    assert ("stays as it is" in out) != replaced
+    status, out, _ = call(capsys, *given, "--json")
+    assert json.loads(out) == found.model_dump(mode="json") and status == (0 if replaced else 1)

@@ -11,16 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from small_coding import Shop
 from small_delivery import small_delivery
-from small_model import SmallModel
 from small_team import PREFIX, SmallTeam
 
 from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.comparator.actor import Comparator
 from palmette.automl.actors.data_planner.actor import DataPlanner
 from palmette.automl.actors.data_profiler.actor import DataProfiler
-from palmette.automl.actors.data_profiler.offline import ProfilerInput
-from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
+from palmette.automl.actors.data_retriever.actor import DataRetriever
 from palmette.automl.actors.execution_verifier.actor import ExecutionVerifier
 from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
@@ -30,14 +29,12 @@ from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
-from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
-from palmette.automl.data import Places
-from palmette.automl.data.load import load
-from palmette.automl.requirements import DataSummary, Request, read_request
-from palmette.engine import Context, Violation
+from palmette.automl.actors.request_verifier.actor import RequestVerifier
+from palmette.automl.actors.requirement_parser.actor import RequirementParser
+from palmette.automl.samples import DataSource
+from palmette.automl.task_spec.request import DataSummary, Request
+from palmette.engine import Violation
 
-WISH = "Build a model to classify the rating as good or bad from size and place, with an accuracy of at least 0.9."
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -71,64 +68,25 @@ def own(cls: Any, **fields: Any) -> ActorCase:
     return ActorCase(cls.name, lambda _: cls(), lambda _: cls.Input(**fields))
 
 
-def of_automl(cls: Any, make_input: Callable[[Path], Any], code: str = "") -> ActorCase:
-    """An actor of the AutoML environment, by the built-in rules, on a small table."""
-    violation = Violation(code=code, message=f"{code} was found.", subject="rating") if code else None
-    return ActorCase(f"automl.{cls.name}", lambda _: cls(), lambda team: make_input(ratings(team.folder)), violation)
-
-
-def ratings(folder: Path) -> Path:
-    """A file of forty rows with a number, a text and a target."""
-    path = folder / "ratings.csv"
-    rows = [f"{n % 7 + n / 10},{'east' if n % 3 else 'west'},{'good' if n % 2 else 'bad'}" for n in range(40)]
-    path.write_text("\n".join(["size,place,rating", *rows, ""]), "utf-8")
-    return path
-
-
-def profiler_input(path: Path, wish: str = WISH) -> ProfilerInput:
-    dataset = load([path]).dataset
-    hints = DataSummary.model_validate(dataset.model_dump()).hints
-    made = read_request(wish, hints).requirements
-    return ProfilerInput(dataset=dataset, requirements=made)
-
-
-def planned(path: Path, until: Any) -> Any:
-    """The input of an actor that plans, with what those before it make of the file."""
-    known: dict[str, Any] = dict(profiler_input(path))
-    known["profile"] = made(DataProfiler, known)
-    for actor, name in ((PlanWriter, "plan"), (DataPlanner, "data_plan"), (ModelPlanner, "proposals")):
-        if until is actor:
-            break
-        output = made(actor, known)
-        known[name] = output.plans[0] if name == "plan" else (output,) if name == "proposals" else output
-    return until.Input(**{name: known[name] for name in until.Input.model_fields if name in known})
-
-
-def made(actor: Any, known: dict[str, Any]) -> Any:
-    """What an actor makes by its rules."""
-    fields = {name: known[name] for name in actor.Input.model_fields if name in known}
-    return actor().run(actor.Input(**fields), Context(actor.name, Path("/nowhere"))).output
-
-
-def of_planning(cls: Any, code: str) -> ActorCase:
-    """An actor of the AutoML environment that plans."""
-    return of_automl(cls, lambda path: planned(path, cls), code)
-
-
 @functools.cache
-def small_model(folder: Path) -> SmallModel:
-    return SmallModel(folder / "model", dict(profiler_input(ratings(folder))))
+def shop() -> Shop:
+    """A small table with the artefacts of every actor before the delivery."""
+    found = small_delivery().shop
+    task, samples = found.known["task"], found.known["samples"]
+    found.known |= {
+        "request": Request(text="Predict the grade, with an accuracy of at least 0.6."),
+        "columns": DataSummary.model_validate(samples.model_dump()),
+        "places": DataSource(named=task.data),
+        "given_task": task.model_copy(update={"target": "", "problem": "", "constraints": ()}),
+    }
+    return found
 
 
-def of_model(cls: Any, code: str = "", subject: str = "", **options: bool) -> ActorCase:
-    """An actor that writes, trains or judges a project."""
+def of_automl(cls: Any, code: str = "", subject: str = "grade", **options: bool) -> ActorCase:
+    """An actor of the AutoML environment, by the built-in rules; `code` is what it answers for."""
     violation = Violation(code=code, message=f"{code} was found.", subject=subject) if code else None
     return ActorCase(
-        f"automl.{cls.name}",
-        lambda team: small_model(team.folder).make(cls),
-        lambda team: small_model(team.folder).input(cls),
-        violation,
-        **options,
+        f"automl.{cls.name}", lambda _: shop().make(cls), lambda _: shop().input(cls), violation, **options
     )
 
 
@@ -157,23 +115,23 @@ CASES = [
     of_features("testcase_coder", "test-failed", "test_one"),
     of_features("code_generator", "differential", "sales_30d"),
     of_features("pull_request", repeats=False),
-    of_automl(RequestVerifier, lambda path: VerifierInput(request=Request(text=WISH, files=(path.name,)))),
-    of_automl(
-        RequirementParser, lambda path: ParserInput(request=Request(text=WISH, files=(path.name,))), "metric-misfit"
+    of_automl(RequestVerifier),
+    of_automl(RequirementParser, "metric-misfit"),
+    of_automl(DataRetriever, "data-differ"),
+    of_automl(DataProfiler, "leak-found"),
+    of_automl(KnowledgeRetriever, "insight-unsourced"),
+    of_automl(PlanWriter, "plan-rejected"),
+    of_automl(DataPlanner, "data-plan-leak"),
+    of_automl(ModelPlanner, "proposal-candidate"),
+    of_automl(ExecutionVerifier, "choice-rejected"),
+    of_automl(GuidelineWriter, "blueprint-differs", "metric"),
+    of_automl(PreprocessingCoder),
+    of_automl(ModelingCoder),
+    of_automl(PipelineCoder, "contract-misused", "own_traditional.py", repeats=False),
+    of_automl(Assembler, "model-missing", "linear", repeats=False),
+    of_automl(Comparator, "score-differs", "accuracy", repeats=False),
+    of_automl(ImplementationVerifier, repeats=False),
+    ActorCase(
+        "automl.deployer", lambda _: small_delivery().deployer(), lambda _: small_delivery().input, repeats=False
     ),
-    of_automl(DataRetriever, lambda path: RetrieverInput(places=Places(named=(str(path),))), "data-differ"),
-    of_automl(DataProfiler, profiler_input, "leak-found"),
-    of_planning(KnowledgeRetriever, "insight-unsourced"),
-    of_planning(PlanWriter, "plan-rejected"),
-    of_planning(DataPlanner, "column-used"),
-    of_planning(ModelPlanner, "candidate-unknown"),
-    of_planning(ExecutionVerifier, "choice-refused"),
-    of_model(GuidelineWriter, "blueprint-differs", "metric"),
-    of_model(PreprocessingCoder, "contract-unfulfilled", "preprocess.py"),
-    of_model(ModelingCoder, "contract-misused", "models/traditional.py"),
-    of_model(Assembler, "model-missing", "lightgbm", repeats=False),
-    of_model(PipelineCoder, "contract-misused", "models/traditional.py", repeats=False),
-    of_model(Comparator, "score-differs", "accuracy"),
-    of_model(ImplementationVerifier, repeats=False),
-    ActorCase("automl.deployer", lambda _: small_delivery().quick_deployer(), lambda _: small_delivery().input),
 ]

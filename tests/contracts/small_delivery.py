@@ -1,4 +1,4 @@
-"""A small project, trained for a moment, with everything that its delivery needs."""
+"""A small table that is trained for a moment, judged, and ready for its delivery."""
 
 from __future__ import annotations
 
@@ -6,105 +6,57 @@ import atexit
 import shutil
 import tempfile
 from functools import cache, cached_property
-from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from small_coding import Shop
 
-from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
-from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute
+from palmette.automl.actors.assembler.actor import Assembler
+from palmette.automl.actors.comparator.actor import Comparator
 from palmette.automl.actors.deployer.actor import Deployer
-from palmette.automl.actors.deployer.input import DeployerInput
-from palmette.automl.artefacts import Assembly, Delivery, Settings, TrackRun
-from palmette.automl.data.load import load
-from palmette.automl.endpoint import Measured
-from palmette.automl.material import Material
-from palmette.automl.modalities import Outline, draft
-from palmette.automl.modalities.tabular import Blueprint, write_project
-from palmette.automl.project import Project
-from palmette.automl.requirements import DataSummary, read_request
-from palmette.automl.store import Store
+from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
+from palmette.automl.actors.modeling_coder.actor import ModelingCoder
+from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
+from palmette.automl.artefacts import Delivery
 from palmette.engine import Context
-from palmette.sandbox import Sandbox
 
-WISH = "Build a model to predict the grade of a dish; a prediction must take less than 2 seconds."
 ROWS = 160
+STEPS: tuple[Any, ...] = (PreprocessingCoder, ModelingCoder, Assembler, Comparator, ImplementationVerifier)
+LIMITS = [
+    {"quantity": "latency", "comparison": "<=", "value": 2.0},
+    {"quantity": "parameters", "comparison": "<=", "value": 99},
+]
 
 
 class SmallDelivery:
     """What the actors upstream of the delivery make of a table of dishes, in a folder."""
 
-    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        self._numbers = count()
-        self.folder, self.sandbox, self.store = folder, sandbox, Store(folder / "fitted")
-        path = folder / "dishes.csv"
-        dishes().to_csv(path, index=False)
-        loaded = load([path])
-        made = read_request(WISH, DataSummary.model_validate(loaded.dataset.model_dump()).hints).requirements
-        requirements = made.model_copy(
-            update={
-                "problem": made.problem.model_copy(update={"task": "classification"}),
-                "dataset": made.dataset.model_copy(update={"target_column": "grade"}),
-            }
-        )
-        profile = compute(ProfilerInput(requirements=requirements, dataset=loaded.dataset))
-        material = Material.of(loaded.dataset, profile)
-        outline = Outline(
-            requirements=requirements,
-            dataset=loaded.dataset,
-            profile=profile,
-            rows=material.train,
-            left_out={},
-            reasons={},
-            algorithms=["linear"],
-            seed=0,
-        )
-        blueprint = draft(outline)
-        assembly = self._trained(blueprint, material)
-        asked = ComparatorInput(dataset=loaded.dataset, profile=profile, blueprint=blueprint, assembly=assembly)
-        comparison = Comparator(self.store).run(asked, self.context("comparator")).output
-        assert comparison is not None
-        self.input = DeployerInput(
-            assembly=assembly,
-            comparison=comparison,
-            requirements=requirements,
-            dataset=loaded.dataset,
-            blueprint=blueprint,
-            profile=profile,
-            settings=Settings(out=str(folder / "delivered")),
-        )
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        lines = dishes().to_csv(index=False).splitlines()
+        self.shop = Shop(folder, lines, ("linear",), target="grade", constraints=LIMITS)
+        for step in STEPS:
+            self.shop.made(step)
+        self.sandbox, self.store = self.shop.sandbox, self.shop.store
 
-    def _trained(self, blueprint: Blueprint, material: Material) -> Assembly:
-        files = write_project(blueprint)
-        project = Project(self.store.fresh("project"), self.sandbox)
-        project.write(files)
-        project.lay_out(material, blueprint)
-        project.train("traditional", blueprint, seconds=1)
-        run = TrackRun(track="traditional", folder="tracks/traditional", seconds=1, candidates=2)
-        return Assembly(files=files, store="project", tracks=(run,))
+    @property
+    def input(self) -> Any:
+        return self.shop.input(Deployer)
 
     def deployer(self) -> Deployer:
         return Deployer(self.sandbox, self.store, self.folder / "delivered")
 
-    def quick_deployer(self) -> Deployer:
-        """One that believes what was measured before, as its project is always the same."""
-        made = self.deployer()
-        known = Measured(self.delivery.measurements, (), self.delivery.p50, self.delivery.p95)
-        made._measured = lambda *_: known  # type: ignore[method-assign]  # on purpose
-        return made
-
     @cached_property
     def delivery(self) -> Delivery:
-        """The project, delivered to the folder of the settings."""
+        """The package, delivered."""
         attempt = self.deployer().run(self.input, self.context("deployer"))
         assert attempt.output is not None, attempt.violations
         return attempt.output
 
     def context(self, actor: str) -> Context:
-        workspace = self.folder / "work" / f"{actor}-{next(self._numbers)}"
-        workspace.mkdir(parents=True)
-        return Context(actor, workspace)
+        return self.shop.context(actor=actor)
 
 
 @cache
@@ -112,7 +64,7 @@ def small_delivery() -> SmallDelivery:
     """The one of this test session."""
     folder = Path(tempfile.mkdtemp(prefix="palmette-small-delivery-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return SmallDelivery(folder, Sandbox())
+    return SmallDelivery(folder)
 
 
 def dishes() -> pd.DataFrame:

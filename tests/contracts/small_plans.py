@@ -1,4 +1,4 @@
-"""Planning on a small table: what it begins with, what the rules make of it, what becomes of a model's answer."""
+"""Planning on a small table: what it begins with, what the rules make of it, and what becomes of a model's answer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from canned import Canned, models
 from palmette.automl.actors.data_planner.actor import DataPlanner
 from palmette.automl.actors.data_profiler.actor import DataProfiler
 from palmette.automl.actors.execution_verifier.actor import ExecutionVerifier
+from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.plan_writer.actor import PlanWriter
-from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plans, Proposal, Settings
-from palmette.automl.data import Dataset
-from palmette.automl.data.load import load
+from palmette.automl.artefacts import Choice, DataPlans, Knowledge, Plans, Proposals
+from palmette.automl.candidates import Blueprint
 from palmette.automl.profile import Profile
-from palmette.automl.requirements import DataSummary, Requirements, read_request
+from palmette.automl.samples import Samples
+from palmette.automl.samples.load import load
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, Context
 from palmette.llm import Agent
 
-HERE = ("lightgbm", "xgboost", "extra_trees", "random_forest", "linear", "knn", "mlp")
-"""The algorithms that are taken for installed."""
-DEAL = "Predict whether a deal is won."
-USUAL = Settings()
+HERE = frozenset(
+    {"dummy", "lightgbm", "xgboost", "extra_trees", "random_forest", "linear", "knn", "mlp", "kmeans", "gmm"}
+)
+"""The learners that are taken for installed."""
 
 
 def context(**fields: Any) -> Context:
@@ -36,21 +38,30 @@ def context(**fields: Any) -> Context:
 class Given(NamedTuple):
     """What planning begins with."""
 
-    dataset: Dataset
-    requirements: Requirements
+    task: TaskSpec
+    samples: Samples
     profile: Profile
 
-    def asking(self, text: str) -> Given:
+    def asking(self, **fields: Any) -> Given:
         """The same data, with another request."""
-        hints = DataSummary.model_validate(self.dataset.model_dump()).hints
-        requirements = read_request(text, hints).requirements
-        return self._replace(requirements=requirements, profile=profiled(self.dataset, requirements))
+        return given_of(TaskSpec.model_validate({**self.task.model_dump(), **fields}), self.samples)
 
 
-def profiled(dataset: Dataset, requirements: Requirements) -> Profile:
-    made = DataProfiler().run(DataProfiler.Input(dataset=dataset, requirements=requirements), context()).output
-    assert made is not None
-    return made
+class Chain(NamedTuple):
+    """All artefacts of planning."""
+
+    knowledge: Knowledge
+    plans: Plans
+    data_plans: DataPlans
+    proposals: Proposals
+    choice: Choice
+    blueprint: Blueprint
+
+
+def given_of(task: TaskSpec, samples: Samples) -> Given:
+    profile = DataProfiler().run(DataProfiler.Input(task=task, samples=samples), context()).output
+    assert profile is not None
+    return Given(task, samples, profile)
 
 
 def deals_in(folder: Path) -> Given:
@@ -62,27 +73,27 @@ def deals_in(folder: Path) -> Given:
         for n in range(160)
     ]
     path.write_text("\n".join(["number,size,calls,region,opened,currency,result", *rows, ""]), "utf-8")
-    return of_file(path, f"{DEAL} The target is result.")
+    return given_of(TaskSpec(target="result", problem="classification"), load([path]).samples)
 
 
 def groups_in(folder: Path) -> Given:
-    """Rows of three groups, with the column that knows them."""
+    """Rows of three groups, with a column that names them."""
     path = folder / "groups.csv"
     rows = [f"{n % 3 * 10 + n % 7 / 9},{n % 3 * 5 - n % 11 / 7},{'abc'[n % 3]}" for n in range(90)]
     path.write_text("\n".join(["x,y,kind", *rows, ""]), "utf-8")
-    given = of_file(path, "Cluster the rows into 3 groups; compare them with kind by the adjusted Rand index.")
-    labelled = given.requirements.dataset.model_copy(update={"target_column": "kind"})
-    return given._replace(requirements=given.requirements.model_copy(update={"dataset": labelled}))
+    task = TaskSpec.model_validate({"problem": "clustering", "labels": "kind", "clusters": {"count": 3}})
+    return given_of(task, load([path]).samples)
 
 
-def of_file(path: Path, text: str) -> Given:
-    dataset = load([path]).dataset
-    requirements = read_request(text, DataSummary.model_validate(dataset.model_dump()).hints).requirements
-    return Given(dataset, requirements, profiled(dataset, requirements))
+def known(given: Given, cls: type[Agent], **fields: Any) -> Any:
+    """The input of an actor."""
+    return cls.Input(
+        **{name: value for name, value in {**given._asdict(), **fields}.items() if name in cls.Input.model_fields}
+    )
 
 
 def made(cls: type[Agent], input: Any, **fields: Any) -> Any:
-    """What the rules make, which meets the criterion."""
+    """What the rules make; it meets the criterion."""
     output = cls().run(input, context(**fields)).output
     assert output is not None
     verdict = cls().check(input, output, context(**fields))
@@ -90,51 +101,27 @@ def made(cls: type[Agent], input: Any, **fields: Any) -> Any:
     return output
 
 
-class Chain(NamedTuple):
-    """All that the rules make of what is given."""
-
-    knowledge: Knowledge
-    plans: Plans
-    data_plans: list[DataPlan]
-    proposals: list[Proposal]
-    choice: Choice
-
-
-def chain(given: Given, settings: Settings = USUAL) -> Chain:
-    knowledge = made(KnowledgeRetriever, knowledge_input(given))
-    plans = made(PlanWriter, plan_input(given, knowledge=knowledge, settings=settings))
-    data_plans = [made(DataPlanner, data_input(given, plan)) for plan in plans.plans]
-    proposals = [made(ModelPlanner, model_input(given, one, settings)) for one in data_plans]
-    choice = made(ExecutionVerifier, choice_input(given, proposals, settings))
-    return Chain(knowledge, plans, data_plans, proposals, choice)
+STAGES: tuple[tuple[type[Agent], str], ...] = (
+    (KnowledgeRetriever, "knowledge"),
+    (PlanWriter, "plans"),
+    (DataPlanner, "data_plans"),
+    (ModelPlanner, "proposals"),
+    (ExecutionVerifier, "choice"),
+    (GuidelineWriter, "blueprint"),
+)
 
 
-def knowledge_input(given: Given) -> Any:
-    return KnowledgeRetriever.Input(requirements=given.requirements, profile=given.profile)
+def chain(given: Given, **before: Any) -> Chain:
+    """What the rules make of a request, from artefacts that are there `before`."""
+    found: dict[str, Any] = dict(before)
+    for cls, name in STAGES:
+        if name not in before:
+            found[name] = made(cls, known(given, cls, **found))
+    return Chain(**found)
 
 
-def plan_input(given: Given, **fields: Any) -> Any:
-    return PlanWriter.Input(requirements=given.requirements, profile=given.profile, **fields)
-
-
-def data_input(given: Given, plan: Any) -> Any:
-    return DataPlanner.Input(plan=plan, **given._asdict())
-
-
-def model_input(given: Given, data_plan: DataPlan, settings: Settings = USUAL) -> Any:
-    return ModelPlanner.Input(
-        data_plan=data_plan, requirements=given.requirements, profile=given.profile, settings=settings
-    )
-
-
-def choice_input(given: Given, proposals: list[Proposal], settings: Settings = USUAL) -> Any:
-    return ExecutionVerifier.Input(
-        requirements=given.requirements, profile=given.profile, proposals=tuple(proposals), settings=settings
-    )
-
-
-def said(cls: type[Agent], input: Any, answer: Mapping[str, Any], **fields: Any) -> Attempt[Any]:
-    """What becomes of a model's answer."""
+def answered(cls: type[Agent], input: Any, answer: Mapping[str, Any], **fields: Any) -> Attempt[Any]:
+    """What becomes of a model's answer, given three times where it is refused."""
     return cls(models(Canned([f"```json\n{json.dumps(answer)}\n```"] * 3))).run(input, context(**fields))
 
 

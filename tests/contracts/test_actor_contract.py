@@ -49,6 +49,16 @@ def context(tmp_path: Path) -> Callable[..., Context]:
     return make
 
 
+OUTPUTS: dict[str, Any] = {}
+
+
+def output_of(case: ActorCase, team: SmallTeam, context: Callable[..., Context]) -> Any:
+    """What an actor makes of its input, made once."""
+    if case.name not in OUTPUTS:
+        OUTPUTS[case.name] = case.make(team).run(case.input(team), context(case)).output
+    return OUTPUTS[case.name]
+
+
 def said(verdict: Verdict) -> Verdict:
     """A verdict without its times."""
     found = [item.model_copy(update={"seconds": 0.0}) for item in verdict.measurements]
@@ -83,11 +93,13 @@ def test_the_same_input_gives_the_same_output_and_survives_the_store(
     store = ArtefactStore(tmp_path)
     actor, asked = case.make(team), case.input(team)
     before = asked.model_dump_json()
-    first, second = actor.run(asked, context(case)), case.make(team).run(asked, context(case))
+    first = actor.run(asked, context(case))
+    OUTPUTS.setdefault(case.name, first.output)
+    second = case.make(team).run(asked, context(case)) if case.repeats else first
     assert isinstance(actor, Actor) and isinstance(first, Attempt) and isinstance(first.output, actor.Output)
     assert asked.model_dump_json() == before, "an input is not changed"
     digest = store.put(first.output)
-    assert digest == store.put(second.output) or not case.repeats
+    assert digest == store.put(second.output)
     assert actor.Output.model_validate(store.get(digest)) == first.output
     assert actor.Output.model_validate_json(first.output.model_dump_json()) == first.output
 
@@ -99,7 +111,7 @@ def test_its_criterion_measures_repeats_itself_and_changes_nothing(
     # The checks of a script have a contract of their own.
     monkeypatch.setattr(code_generator, "registered", lambda: [check for check in registered() if check.cost < CHEAP])
     actor, asked = case.make(team), case.input(team)
-    output = actor.run(asked, context(case)).output
+    output = output_of(case, team, context)
     before = asked.model_dump_json(), output.model_dump_json(), team.files()
     verdict = actor.check(asked, output, context(case))
     assert isinstance(verdict, Verdict) and verdict.ok, verdict.violations
@@ -112,7 +124,7 @@ def test_it_answers_for_what_it_knows_and_never_raises(
     case: ActorCase, team: SmallTeam, context: Callable[..., Context]
 ) -> None:
     actor = case.make(team)
-    output = actor.run(case.input(team), context(case)).output
+    output = output_of(case, team, context)
     assert actor.implicated(UNKNOWN, output) is None
     codes = st.sampled_from([*sorted(OWNERS), UNKNOWN.code]) | st.text(max_size=20)
 
@@ -130,9 +142,11 @@ def test_it_answers_for_what_it_knows_and_never_raises(
 def test_it_mends_what_it_answers_for_or_hands_over_with_evidence(
     case: ActorCase, attempt: int, team: SmallTeam, context: Callable[..., Context]
 ) -> None:
+    if attempt > 1 and not case.repeats:
+        pytest.skip("what changes something outside the run is tried again once: that takes long")
     actor, asked = case.make(team), case.input(team)
     found = case.answers_for or UNKNOWN
-    advice = actor.implicated(found, actor.run(asked, context(case)).output)
+    advice = actor.implicated(found, output_of(case, team, context))
     assert (advice is None) == (case.answers_for is None)
     past = (PastAttempt(number=1, reason="", fix="", violations=(found,)),)
     again = actor.run(asked, context(case, instruction=advice or "", evidence=(found,), attempts=past, attempt=attempt))

@@ -22,8 +22,8 @@ from holds import HOSTILE, damaged, fuzzed, outcome  # noqa: E402 - with pandas 
 from hypothesis import given  # noqa: E402 - as above
 from hypothesis import strategies as st  # noqa: E402 - as above
 
-from palmette.automl.data.load import Loaded, load  # noqa: E402 - as above
-from palmette.automl.data.opening import ALWAYS, MOST_COLUMNS, MOST_FILES  # noqa: E402 - as above
+from palmette.automl.samples.load import Loaded, load  # noqa: E402 - as above
+from palmette.automl.samples.opening import ALWAYS, MOST_COLUMNS, MOST_FILES  # noqa: E402 - as above
 from palmette.errors import InputError, UserError  # noqa: E402 - as above
 
 FRAME = pd.DataFrame({"n": range(30), "size": [0.5] * 30, "colour": ["red", "blue"] * 15})
@@ -69,7 +69,7 @@ def table_of(folder: Path, name: str, data: bytes) -> object:
     if isinstance(found, Loaded):
         # What was read can be written again, names included.
         found.table.to_csv(index=False).encode()
-        found.dataset.model_dump_json()
+        found.samples.model_dump_json()
     return found
 
 
@@ -154,7 +154,7 @@ def test_dates_beyond_what_can_be_told_are_missing(unit: str, folder: Path) -> N
     frame = pd.DataFrame({"until": days, "n": range(4)})
     found = table_of(folder, "dates.parquet", written(frame.to_parquet))
     assert isinstance(found, Loaded) and found.table["until"].isna().tolist() == [True, False, True, True]
-    told = found.dataset.repairs[0]
+    told = found.samples.repairs[0]
     assert (told.code, told.subject, told.count) == ("not-a-date", "until", 2)
 
 
@@ -198,5 +198,5 @@ def test_links_out_of_a_folder_are_left_aside(tmp_path: Path) -> None:
     (inside / "b.csv").unlink()
     both = load([inside])
     assert len(both.table) == len(FRAME)
-    assert [repair.code for repair in both.dataset.repairs if repair.subject == "train.csv"] == ["left-aside"]
+    assert [repair.code for repair in both.samples.repairs if repair.subject == "train.csv"] == ["left-aside"]
     assert len(load([inside / "train.csv"]).table) == len(FRAME)

@@ -13,33 +13,35 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-pytest.importorskip("lightgbm", reason="the extra automl is not installed")
+pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
-from actor_cases import profiler_input
 from canned import Canned, models
-from small_model import SmallModel
+from small_coding import FEATURES, LEARNER, PROPOSED, Shop, said
 
 from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.automl.actors.debugger.offline import DebuggerInput
 from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
 from palmette.automl.actors.error_analyser.offline import AnalysisInput, by_trace
-from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import PREPARATION, Assembly
-from palmette.automl.reach import OWN, Reach, objections
+from palmette.automl.artefacts import Assembly
+from palmette.automl.candidates import OwnCode
+from palmette.automl.import_policy import ImportPolicy, objections
+from palmette.automl.own_code import module_of
 from palmette.documents import Model
-from palmette.engine import PastAttempt, TextFile, Violation
+from palmette.engine import PastAttempt, Violation
 from palmette.llm.visible import visible
 from palmette.sandbox import python_command
 
+CLEANED = str.maketrans(":,", "__")
+"""Characters in the names of columns that some libraries do not take."""
 KEY = "sk-planted-0123456789abcdef"
 
 
 class Attack(Model):
-    """One attack; the file of attacks says what the fields mean."""
+    """One attack; the file of attacks describes the fields."""
 
     name: str
     planted: Literal["column", "value", "request", "trace"]
@@ -50,6 +52,7 @@ class Attack(Model):
 
 TABLE = Path(__file__).with_name("model_attacks.yaml").read_text("utf-8")
 ATTACKS = [Attack.model_validate(one) for one in yaml.safe_load(TABLE)]
+MODULES = (module_of("own_features.py", FEATURES, "transform"), module_of("own_traditional.py", LEARNER, "fit"))
 
 
 def texts(place: str) -> list[str]:
@@ -57,77 +60,68 @@ def texts(place: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> SmallModel:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
     """A table in whose header, cells and request all the texts stand."""
-    folder = tmp_path_factory.mktemp("attacked")
-    (folder / "README.md").write_text("\n".join(attack.text for attack in ATTACKS), "utf-8")
     names, values = texts("column"), texts("value")
-    lines = [",".join(json.dumps(name) for name in [*names, "note", "rating"])]
-    for n in range(60):
-        cells = [str(n % (7 + place)) for place in range(len(names))]
-        note = values[n % len(values)].replace('"', "'")
-        lines.append(",".join([*cells, f'"{note}"', "good" if n % 2 else "bad"]))
-    path = folder / "ratings.csv"
-    path.write_text("\n".join([*lines, ""]), "utf-8")
+
+    def lines() -> list[str]:
+        rows = [",".join(json.dumps(name) for name in [*names, "note", "rating"])]
+        for n in range(120):
+            cells = [str(n % (7 + place)) for place in range(len(names))]
+            note = values[n % len(values)].replace('"', "'")
+            rows.append(",".join([*cells, f'"{note}"', "good" if n % 2 else "bad"]))
+        return rows
+
     wish = " ".join(["Predict the rating.", *texts("request")])
-    return SmallModel(folder / "model", dict(profiler_input(path, wish)))
+    return Shop(tmp_path_factory.mktemp("attacked"), lines=lines(), target="rating", sentence=wish)
 
 
-def failing(small: SmallModel) -> tuple[Any, Assembly]:
-    """An assembler's input, and what it failed with last."""
-    asked = small.input(Assembler)
-    own = [file for one in asked.models for file in one.files]
-    return asked, Assembly(files=(*own, *asked.preprocessing.files), store="project-x", tracks=())
-
-
-def failure(small: SmallModel) -> Violation:
+def failure() -> Violation:
     evidence = "\n".join(texts("trace"))
-    return Violation(code="contract-unfulfilled", message="It fails.", evidence=evidence, subject=PREPARATION)
+    return Violation(code="contract-unfulfilled", message="It fails.", evidence=evidence, subject="own_features.py")
 
 
-def refused(small: SmallModel, attack: Attack) -> set[str]:
-    """The codes of what is found in the answer of a model that does what the text says."""
-    asked, failed = failing(small)
-    files = {file.path: file.text for file in failed.files}
+def refused(shop: Shop, attack: Attack) -> set[str]:
+    """The codes of what is found in the answer of a model that does what the text demands."""
+    actor: Any
     if attack.role == "debugger":
-        reply = f"```python code\n{files[PREPARATION]}\n{attack.adds}\n```\n"
-        located = json.dumps({"kind": "contract-unfulfilled", "path": PREPARATION, "cause": "It fails."})
-        actor = small.make(Assembler, models(Canned([f"```json\n{located}\n```", reply])))
-        past = PastAttempt(number=1, reason="", fix="", violations=(failure(small),))
-        context = small.context(attempt=2, attempts=(past,), last=failed)
+        patch = f"<<<<<<< old\nimport pandas as pd\n=======\nimport pandas as pd\n{attack.adds}\n>>>>>>> new"
+        failed = Assembly(store="search-x", tracks=(), modules=MODULES[:1], failures=(failure(),))
+        past = PastAttempt(number=1, reason="", fix="", violations=(failure(),))
+        actor, asked = shop.make(Assembler, models(Canned([said("code", patch)]))), shop.input(Assembler)
+        context = shop.context(attempt=2, attempts=(past,), last=failed)
+    elif attack.role == "preprocessing_coder":
+        reply = said("own_features", f"{FEATURES}\n{attack.adds}")
+        actor, asked = shop.make(PreprocessingCoder, models(Canned([reply]))), shop.input(PreprocessingCoder)
+        context = shop.context()
     else:
-        cls, field = (PreprocessingCoder, "preprocess") if "pre" in attack.role else (ModelingCoder, "models")
-        path = PREPARATION if cls is PreprocessingCoder else "models/traditional.py"
-        reply = f"```python {field}\n{files[path]}\n{attack.adds}\n```\n"
-        actor, asked, context = small.make(cls, models(Canned([reply]))), small.input(cls), small.context()
+        reply = said("own_learner", f"{LEARNER}\n{attack.adds}", candidates=[PROPOSED])
+        actor, asked = shop.make(ModelingCoder, models(Canned([reply]))), shop.input(ModelingCoder)
+        context = shop.context()
     attempt = actor.run(asked, context)
     assert attempt.output is not None, attempt
     return {found.code for found in actor.check(asked, attempt.output, context).violations}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_a_model_that_obeys_is_refused_before_anything_runs(attack: Attack, small: SmallModel) -> None:
-    small.input(Assembler)
-    small.sandbox.started.clear()
-    assert refused(small, attack) == {"reaches-outside"}
-    assert small.sandbox.started == []
+def test_a_model_that_obeys_is_refused_before_anything_runs(attack: Attack, shop: Shop) -> None:
+    before = shop.sandbox.started
+    assert refused(shop, attack) == {"reaches-outside"}
+    assert shop.sandbox.started == before
 
 
-def test_every_text_is_shown_in_quotations_only(small: SmallModel) -> None:
-    _, failed = failing(small)
-    analysis = AnalysisInput(failure=failure(small), contract="{}", files=failed.files)
-    file = next(one for one in failed.files if one.path == PREPARATION)
-    debugging = DebuggerInput(failure=analysis.failure, analysis=by_trace(analysis), contract="{}", file=file)
-    asked = {cls: small.input(cls) for cls in (GuidelineWriter, PreprocessingCoder, ModelingCoder)}
-    known = {name: getattr(asked[PreprocessingCoder], name) for name in ("blueprint", "dataset", "profile")}
-    asked[PipelineCoder] = PipelineCoder.Input(tracks=("traditional",), **known)
+def test_every_text_is_shown_in_quotations_only(shop: Shop) -> None:
+    analysis = AnalysisInput(failure=failure(), modules=MODULES)
+    debugging = DebuggerInput(failure=failure(), analysis=by_trace(analysis), module=MODULES[0])
+    asked = {cls: shop.input(cls) for cls in (PreprocessingCoder, ModelingCoder, PipelineCoder)}
     shown: set[str] = set()
     for cls, input in {**asked, ErrorAnalyser: analysis, Debugger: debugging}.items():
-        system, user = small.make(cls, models(Canned([]))).render(input, small.context()).messages
+        system, user = shop.make(cls, models(Canned([]))).render(input, shop.context()).messages
         own = "\n".join(token.content for token in MarkdownIt("commonmark").parse(user.text) if token.type != "fence")
         for attack in ATTACKS:
             assert visible(attack.text) not in system.text + own
-            shown |= {attack.name} if attack.text in user.text.replace('\\"', '"') else set()
+            forms = {attack.text, attack.text.translate(CLEANED)}
+            shown |= {attack.name} if any(text in user.text.replace('\\"', '"') for text in forms) else set()
     assert {attack.name for attack in ATTACKS if attack.planted in ("column", "trace")} <= shown
 
 
@@ -137,36 +131,34 @@ from torch.utils.data import DataLoader, TensorDataset
 from sklearn.experimental import enable_iterative_imputer
 from sklearn.ensemble import HistGradientBoostingClassifier
 import lightgbm as lgb; x = lgb.train({}, data, callbacks=[lgb.early_stopping(9)])
-from models.encoding import Matrix
-WHOLE = re.compile("[0-9]+")
 import re; WHOLE = re.compile("[0-9]+")
 network.eval()
 network.load_state_dict(best)
 import numpy as np; random = np.random.default_rng(0)
-import pandas as pd; rows = pd.read_csv(path, dtype=str)
 rows = rows.rename(columns={"a": "b"})
 import warnings; warnings.simplefilter("ignore")
-from joblib import Parallel, delayed
 x = f"{name}__words"
+tags = super().__sklearn_tags__()
 """
 
 
 @pytest.mark.parametrize("text", HONEST.strip().splitlines())
-def test_what_honest_models_do_is_permitted(text: str) -> None:
-    assert list(Reach(OWN).reached(text)) == []
+def test_what_honest_code_does_is_permitted(text: str) -> None:
+    assert list(ImportPolicy().reached(text, rows_alone=True)) == []
 
 
 OUTSIDE = """
 import os
 import pickle
+from pathlib import Path
 from sklearn.datasets import fetch_openml
 import torch; torch.load("x.pt")
 import numpy as np; np.save("x", y)
+import pandas as pd; pd.read_csv(path)
 import pandas as pd; pd.read_pickle(path)
 import pandas as pd; pd.io.common.os.system("id")
 from joblib import load
-import optuna; optuna.storages.RDBStorage(x)
-import optuna; optuna.create_study(storage=x)
+import palmette
 rows.eval("a + b")
 rows.query("a > 1")
 booster.save_model(path)
@@ -174,23 +166,18 @@ lgb.Booster(model_file=path)
 rows.to_csv(path)
 getattr(rows, name)
 open("x", "w")
+open("x")
 """
 
 
 @pytest.mark.parametrize("text", OUTSIDE.strip().splitlines())
 def test_what_reaches_outside_is_refused(text: str) -> None:
-    assert list(Reach(OWN).reached(text))
+    (found, *_) = objections([OwnCode(path="own_features.py", text=text, classes=())])
+    assert (found.code, found.subject) == ("reaches-outside", "own_features.py")
 
 
-def test_only_preparation_reads() -> None:
-    reads = "import pandas as pd\nROWS = pd.read_csv(path)\n"
-    assert objections([TextFile(path=PREPARATION, text=reads)]) == []
-    assert [one.code for one in objections([TextFile(path="models/a.py", text=reads)])] == ["reaches-outside"]
-
-
-def test_no_key_reaches_the_programs_of_a_project(small: SmallModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_reaches_the_programs_of_a_run(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    small.folder.mkdir(exist_ok=True)
     program = "import os, sys; print(dict(os.environ)); print(os.environ, file=sys.stderr)"
-    ran = small.sandbox.run(python_command("-c", program), cwd=small.context().workspace)
+    ran = shop.sandbox.run(python_command("-c", program), cwd=shop.context().workspace)
     assert ran.ok and KEY not in ran.stdout + ran.stderr

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from palmette.automl.profile.meta import NAMES
-from palmette.automl.requirements.vocabulary import vocabulary
+from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.engine import registry
 from palmette.knowledge import CaseLibrary, Finding, Found, Subject, look_up
 from palmette.knowledge.cases import library
@@ -27,7 +27,7 @@ def test_a_case_can_be_cited_and_rests_on_figures_that_profiles_have(name: str) 
     assert re.search(r"[A-Z][\w-]+.* (19|20)\d\d, .+ \(.+\)$", case.source), "authors, year, title and venue"
     assert case.text.endswith(".") and len(case.text) <= 200
     assert case.when.keys() <= set(NAMES) and case.because.format_map(NOTHING)
-    assert set(case.algorithms) <= vocabulary().algorithms.keys() | {"tabm"}
+    assert set(case.algorithms) <= vocabulary().learners.keys() | {"tabm"}
 
 
 def test_no_two_cases_have_the_same_source() -> None:

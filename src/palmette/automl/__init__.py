@@ -1,25 +1,35 @@
-"""The AutoML environment: from a request in plain words and data to a verified model, as readable code.
+"""The AutoML environment: from a request and data to a verified model, as readable code.
 
-`palmette.automl("Predict the species", data="iris.csv")` is `palmette.build_model(...)`: a package that is a verb too.
+`palmette.automl(data="iris.csv", target="species")` runs it: a package that can be called.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from palmette.engine import RunResult
+from palmette.automl.api import AutoMLRun, Options, automl
+
+__all__ = ["AutoMLRun", "automl"]
 
 
 class _Environment(ModuleType):
     """This package, which can be called."""
 
-    def __call__(self, *arguments: Any, **options: Any) -> RunResult:
-        from palmette import build_model
-
-        return build_model(*arguments, **options)
+    def __call__(self, *arguments: Any, **options: Any) -> AutoMLRun:
+        return automl(*arguments, **options)
 
 
+def _signature() -> inspect.Signature:
+    """That of `automl` with its options one by one, for help and completion."""
+    given = [one for one in inspect.signature(automl).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    names = {name: kind.__forward_arg__ for name, kind in Options.__annotations__.items()}
+    options = [given[-1].replace(name=name, annotation=kind) for name, kind in names.items()]
+    return inspect.Signature([*given, *options], return_annotation=AutoMLRun)
+
+
+_Environment.__call__.__doc__ = automl.__doc__
+__signature__ = _signature()
 sys.modules[__name__].__class__ = _Environment

@@ -1,38 +1,23 @@
-"""What the actors of the AutoML environment hand to one another, beside requirements, data set, profile and blueprint.
+"""What the actors of the AutoML environment hand to one another, in their order: from knowledge to the delivery.
 
-In their order: settings, knowledge, plans, data plans, proposals, the choice, code, the assembly, the selection, the
-assessment and the delivery.
+The `task` (`TaskSpec`), the `samples`, the `profile` and the `blueprint` have modules of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
 
-from palmette.automl.requirements import Constraint
-from palmette.automl.selection import Selection
+from palmette.automl.candidates import Candidate, Derived, Ensembling, OwnCode
+from palmette.automl.kinds import Kind, Track
+from palmette.automl.task_spec.spec import Constraint
+from palmette.automl.trials import Selection
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
 
-Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 Status = Literal["pass", "partly", "fail"]
-PREPARATION = "preprocess.py"
-"""The file that makes features of rows, in every project."""
-
-
-class Settings(Model):
-    """How a run is to be done, beyond what is wanted of it."""
-
-    seconds: float = Field(default=120.0, gt=0)
-    """For training and scoring, all tracks together."""
-    holdout: float = Field(default=0.2, ge=0, lt=1)
-    """Share of the rows that no training sees; 0: none, and scores are out of fold."""
-    plans: int = Field(default=3, ge=1, le=8)
-    """Independent plans that are written."""
-    seed: int = 0
-    out: str = ""
-    """Folder that the project is delivered to; the run folder's `delivered` where it is empty."""
 
 
 class Insight(Model):
@@ -41,10 +26,10 @@ class Insight(Model):
     text: str
     """One sentence."""
     source: str
-    """Where it is from, e.g. a paper with its year, or a run of one's own."""
+    """E.g. a paper with its year, or an earlier run."""
     because: str
-    """What in the requirements or the profile makes it apply here."""
-    algorithms: tuple[str, ...] = ()
+    """What in the task or the profile makes it apply here."""
+    learners: tuple[str, ...] = ()
     """What it speaks for."""
 
 
@@ -57,97 +42,122 @@ class Knowledge(Model):
 
 
 class Plan(Model):
-    """One way to solve the task, from the data to the model."""
+    """An ordered list of candidates, shares of the budget, and a policy for ensembles."""
 
     name: str
     """A few words, kebab-case; unique among the plans of a run."""
     idea: str
     """What it bets on, in one sentence."""
-    preparation: tuple[str, ...] = ()
-    """Steps on the data, in order, each a sentence."""
-    tracks: tuple[Track, ...] = ("traditional",)
-    algorithms: tuple[str, ...] = ()
-    """In the order in which they are to be tried; empty for all that are installed."""
-    validation: str = ""
-    """How candidates are compared, and why so."""
-    tuning: str = ""
-    """What is searched after the starting points."""
-    ensemble: bool = True
-    """Whether several models may be delivered together."""
+    candidates: tuple[Candidate, ...] = Field(min_length=1)
+    """In the order in which they are trained."""
+    shares: Mapping[Track, float] = Field(default_factory=dict)
+    """Of the training time, by track; equal where it is empty."""
+    ensembling: Ensembling = "best"
+    tuning: bool = True
+    """Whether time that is left is spent on the settings of `tuned` candidates."""
     reasons: tuple[str, ...] = ()
     """The facts and insights that it rests on."""
     revision: int = 0
-    """How often plans had to be revised before this one; from 1 on, `reasons` say what it answers."""
+    """How often plans had been revised before this one."""
+
+
+class MeasuredCandidate(Model):
+    """A candidate after training."""
+
+    candidate: Candidate
+    score: float
+    """Out of fold."""
+    seconds: float
+    """Of all its fits."""
+
+
+class MeasuredRound(Model):
+    """Measured numbers of a plan that missed a constraint. `planning.rounds.measured_round` makes one; as JSON it is
+    the evidence of the violation `constraint-missed` or `score-missed` that sends the run back to the plans."""
+
+    plan: str
+    """Name of the plan that was carried out."""
+    candidates: tuple[MeasuredCandidate, ...]
+    """The strongest first."""
+    members: tuple[str, ...]
+    """Names of the candidates in the delivered model."""
+    milliseconds: float | None = None
+    """To answer a request for one row, median; None where the endpoint did not start."""
+    megabytes: float
+    """Of the delivered model."""
+    seconds: float
+    """That search and final fit took of the budget."""
+    missed: tuple[Constraint, ...] = ()
 
 
 class Plans(Model):
-    """Plans that were written independently of one another."""
+    """Plans that were drafted independently of one another."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[Plan, ...] = Field(min_length=1)
+    rounds: tuple[MeasuredRound, ...] = ()
+    """What earlier plans measured: estimates, and the seconds that are left, follow from it."""
+    tried: tuple[str, ...] = ()
+    """Digests of earlier plans that were rejected or carried out; none is drafted again."""
 
 
 class Treatment(Model):
     """What is done with a column, and why."""
 
     column: str
-    action: Literal["number", "category", "boolean", "date parts", "words", "drop"]
+    kind: Kind | Literal["drop"]
+    """What it is taken for; another kind than it was read as where every value allows for that."""
     reason: str
-
-
-class Derived(Model):
-    """A feature that is computed from numbers or instants of the same row; missing where one of them is."""
-
-    name: str
-    """Letters, digits and single underscores."""
-    operation: Literal[
-        "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "elapsed", "missing"
-    ]
-    """difference: the first less the second; ratio: the first by the second; log: of 1 + x, with the sign of x;
-    elapsed: days from the first instant to the second; missing: how many of them are."""
-    columns: tuple[str, ...]
-    """Columns that are numbers or yes and no; of instants for elapsed."""
-    reason: str
-    """Why a model could not find it easily by itself; one sentence."""
 
 
 class DataPlan(Model):
-    """A plan's part for the data: what the rows become before a model sees them."""
+    """A plan's data steps: what the rows become before a learner sees them."""
 
-    plan: Plan
+    plan: str
+    """The plan's name."""
     treatments: tuple[Treatment, ...]
-    steps: tuple[str, ...] = ()
-    """What else is done, in order."""
-    rows: int
-    """To learn from."""
-    features: int
-    """That a model is given; of words and categories, as columns, not as their encodings."""
+    """One for each column but the target."""
+    derived: tuple[Derived, ...] = ()
+    encoders: Mapping[Kind, str] = Field(default_factory=dict)
+    """By kind: the encoder for every candidate of the plan that names none itself."""
+    reason: str = ""
 
 
-class Expectation(Model):
-    """A candidate that was found without training, and what it is expected to be."""
+class DataPlans(Model):
+    """One for each plan, in the same order."""
 
-    algorithm: str
+    data_plans: tuple[DataPlan, ...]
+
+
+class Estimate(Model):
+    """A candidate, and what it is expected to be without training (training-free search)."""
+
+    candidate: Candidate
     score: float | None
-    """In the metric of the run; None where nothing is known that would allow a guess."""
+    """In the metric of the run; None where nothing comparable was measured."""
     seconds: float
-    """To train in all folds on two processors."""
+    """To train in all folds on one thread."""
     megabytes: float
-    """As files."""
     milliseconds: float
     """To answer for one row."""
     reason: str
 
 
 class Proposal(Model):
-    """A plan's part for the models, with the part for the data that it rests on."""
+    """A plan with its data steps and the candidates that are worth training, the most promising first."""
 
+    plan: Plan
     data: DataPlan
-    candidates: tuple[Expectation, ...] = Field(min_length=1)
-    """The most promising first."""
-    folds: int = Field(ge=2)
+    estimates: tuple[Estimate, ...] = Field(min_length=1)
+    """Of the candidates that are trained, in this order."""
 
 
-class Rejected(Model):
+class Proposals(Model):
+    """One for each plan that leaves a candidate."""
+
+    proposals: tuple[Proposal, ...]
+
+
+class RejectedPlan(Model):
     """A plan that was not chosen."""
 
     plan: str
@@ -159,74 +169,81 @@ class Choice(Model):
 
     proposal: Proposal
     reason: str
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedPlan, ...] = ()
 
 
 class Repair(Model):
-    """A file that was written anew because the one before failed."""
+    """A module of own code that was written anew, or left out, because it failed."""
 
     path: str
     failure: Literal["contract-unfulfilled", "contract-misused", "other"]
-    """unfulfilled: what preprocessing gives is not what was agreed; misused: a model takes it for something else."""
+    """unfulfilled: features are not what was agreed; misused: a learner takes them for something else."""
     reason: str
     replaced: str = ""
-    """Digest of the text that was there before: the same text again would be no repair."""
+    """Digest of the text that was there before."""
     by: Literal["model", "rules"] = "model"
-    """Who has written it; the rules, where no model's text could be mended."""
+    """rules: the module is left out, and the run goes on with registered plug-ins alone."""
 
 
 class Code(Model):
-    """Part of the delivered project."""
+    """Own code for the task: classes that a model has written, and candidates that use them. Empty by the rules."""
 
-    files: tuple[TextFile, ...]
+    modules: tuple[OwnCode, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    """Beside those of the plan."""
     repairs: tuple[Repair, ...] = ()
-    """Of these files, oldest first."""
 
 
 class TrackCode(Code):
-    """The models of a track; one that cannot be had here has no files."""
+    """Own learners of a track, and whether the track can be used here."""
 
     track: Track
     unavailable: str = ""
-    """Why there are no files, and what would help."""
+    """Why the track cannot be used, and what would help; empty where it can."""
 
 
 class TrackRun(Model):
     """What came of training a track."""
 
     track: Track
-    folder: str
-    """Of the fitted models and their predictions, in the store of the run."""
     seconds: float
+    """Wall time of its fits, shared by those that ran side by side."""
     candidates: int
     """That finished."""
     failed: tuple[str, ...] = ()
-    """What did not, and why."""
-    note: str = ""
+    """Candidates that did not, with the reason."""
 
 
-class Assembly(Code):
-    """A project that runs: every file, and what training left."""
+class Assembly(Model):
+    """What the search left in the store of the run."""
 
     store: str
-    """Name of the folder with fitted models in the store of the run."""
+    """Name of the folder in the store: job, trials, out-of-fold outputs."""
     tracks: tuple[TrackRun, ...]
+    modules: tuple[OwnCode, ...] = ()
+    """Own code as it ran."""
+    repairs: tuple[Repair, ...] = ()
+    seconds: float = 0.0
+    """Of the search, by the clock."""
+    processor_seconds: float = 0.0
+    overrun: float = 0.0
+    """Seconds beyond its share of the budget."""
     failures: tuple[Violation, ...] = ()
-    """How it failed on a sample; nothing was trained then."""
+    """Why nothing was trained."""
 
 
-class Standing(Model):
-    """A line of the leaderboard, measured by the harness from out-of-fold predictions."""
+class LeaderboardRow(Model):
+    """A candidate, scored by the harness from verified out-of-fold outputs."""
 
     name: str
     track: str
     """A track, `baseline`, or `ensemble`."""
-    algorithm: str
+    learner: str
     score: float
     low: float
     """Of the 95 % bootstrap interval."""
     high: float
-    skill: float
+    error_reduction: float
     """Share of the dummy's error that is removed."""
     seconds: float
     chosen: bool = False
@@ -236,15 +253,21 @@ class Comparison(Model):
     """What was chosen, and what it was chosen from."""
 
     selection: Selection
-    leaderboard: tuple[Standing, ...]
-    better: bool
-    """Whether the choice beats the best baseline by more than noise."""
+    leaderboard: tuple[LeaderboardRow, ...]
     reason: str
     measured: str = "out of fold"
-    """Where all these scores are from, in words."""
+    """Where these scores are from, in words."""
+    package: str
+    """Folder of the built package with its fitted model, in the store of the run."""
+    baseline: str
+    """Folder of the fitted best baseline, in the store of the run; empty where there is none."""
+    files: tuple[TextFile, ...]
+    """The package's own files."""
+    fit_seconds: float
+    """Of the final fit."""
 
 
-class Judged(Model):
+class ConstraintResult(Model):
     """A constraint or wish, and whether what was measured keeps it."""
 
     constraint: Constraint | None = None
@@ -253,6 +276,7 @@ class Judged(Model):
     measured: str
     """The number with its unit; why there is none, where nothing could be measured."""
     status: Status
+    """partly: the limit lies within the spread of the measurement."""
 
 
 class Score(Model):
@@ -266,53 +290,68 @@ class Score(Model):
     """Of the best baseline, on the same rows."""
 
 
-class Worth(Model):
-    """What a column is worth to the chosen model: how much worse the metric becomes when the column is shuffled."""
+class FeatureImportance(Model):
+    """How much worse the metric becomes when a column is shuffled."""
 
     column: str
     drop: float
     """On average; below 0 where the metric becomes better."""
     deviation: float
-    """Of the drops of single shuffles."""
 
 
-class CurveFact(Model):
-    """What the strongest member is worth out of fold, learnt from so many rows."""
+class CurvePoint(Model):
+    """Out-of-fold score of the strongest candidate, learnt from so many rows."""
 
     rows: int
     score: float
 
 
+class Latency(Model):
+    """Of a request for one row over HTTP, in milliseconds, after a warm-up."""
+
+    p50: float
+    p95: float
+    low: float
+    """Of the medians of blocks of requests: the spread of the measurement."""
+    high: float
+    requests: int
+    batch_seconds: float | None = None
+    """To answer all rows of the hold-out; None where nothing asks for it."""
+
+
 class Assessment(Model):
-    """The chosen model against the requirements, on rows that no training saw."""
+    """The one verdict: what is delivered, measured once. Screen, report, card and JSON show this object."""
 
     rows: int
-    """Of the hold-out; 0 where there are too few for one, and scores are out of fold."""
+    """Of the hold-out; 0 where there is none, and scores are out of fold."""
     scores: tuple[Score, ...]
     """The metric of the run first, unless it is `unmeasured`."""
     unmeasured: str = ""
     """Why the metric of the run has no value on the hold-out, in a sentence; empty where it has one."""
-    judged: tuple[Judged, ...] = ()
+    better: bool
+    """Whether the delivered model beats the best baseline on the hold-out by more than noise."""
+    better_reason: str
+    """In a sentence, with the numbers."""
+    results: tuple[ConstraintResult, ...] = ()
     status: Status
-    """Of all together."""
+    """Of all constraints together; pass where there are none."""
     training_seconds: float
+    """Search and final fit."""
     megabytes: float
-    milliseconds: float | None = None
-    """Of a request for one row over HTTP, median; None where no constraint asked for it before delivery."""
-    worths: tuple[Worth, ...] = ()
-    """The most valuable column first; nothing where there is no hold-out."""
-    curve: tuple[CurveFact, ...] = ()
-    """By rows; nothing where it would have taken too long."""
+    latency: Latency | None = None
+    """None where the endpoint did not start."""
+    parameters: int | None = None
+    importances: tuple[FeatureImportance, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     answers: TextFile | None = None
-    """What the model said of the hold-out, as `predict.py` writes it; the truth stays with the data."""
+    """Predictions of the hold-out as the package writes them, without the truth."""
 
 
 class Delivery(Model):
-    """What was handed over, and what was measured on it."""
+    """What was handed over."""
 
     folder: str
+    package: str
+    """Name of the package in it."""
     files: tuple[str, ...]
     measurements: tuple[Measurement, ...]
-    p50: float
-    """Milliseconds of a request for one row over HTTP, median."""
-    p95: float

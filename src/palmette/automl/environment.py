@@ -1,20 +1,26 @@
-"""Puts an AutoML run together: what is wanted, where the data are, and who works with what."""
+"""Puts an AutoML run together: what is asked for, where the data are, and who works with what."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from palmette.automl.artefacts import Settings, Track
-from palmette.automl.data import Dataset, Places, TableError
+from palmette.automl.arguments import HUBS, RUN_OPTIONS, places_of
 from palmette.automl.endpoint.folder import require_replaceable
+from palmette.automl.kinds import Track
 from palmette.automl.report import describe
-from palmette.automl.requirements import DataSummary, Request, read_request
+from palmette.automl.samples import DataSource, Samples, TableError
 from palmette.automl.store import Store
-from palmette.documents import Model
+from palmette.automl.task_spec.merging import merged
+from palmette.automl.task_spec.request import DataSummary, Request
+from palmette.automl.task_spec.spec import Source, TaskSpec
+from palmette.automl.task_spec.task_file import TaskFile, task_of
+from palmette.documents import Model, read_document
 from palmette.engine import Budget, ConsoleHuman, Human, NoHuman, Setup, build_actors, create, load_topology
 from palmette.errors import UserError, did_you_mean
 from palmette.llm.opening import ModelChoice, about, check_roles, open_models
@@ -26,19 +32,22 @@ MOST_TEXT = 10_000
 """Characters of a request."""
 OVERHEAD = 1800.0
 """Seconds that a run may take beyond its training, before it is ended."""
+_SET = re.compile(rf"\b(?:{'|'.join(HUBS)}):[\w-]+(?:\.[\w-]+)*")
+_NUMBERED = re.compile(
+    r"\b(ucimlrepo|openml)\b[^.]{0,60}\bid\W{0,3}(\d+)|\bid\W{0,3}(\d+)[^.]{0,60}\b(ucimlrepo|openml)\b", re.I
+)
+_FILE = re.compile(r"(?<!\w)[\w./~-]+\.(?:csv|tsv|parquet|json|jsonl|xlsx|xls|zip|db|sqlite|gz)\b", re.I)
 
 
-class Wanted(Model):
-    """The arguments of the environment; those of `palmette automl`."""
+class RunArguments(Model):
+    """The arguments of the environment, as `arguments_of` makes them."""
 
-    text: str = ""
+    request: str = ""
     """The request in words."""
-    data: tuple[str, ...] = ()
-    """Absolute paths of files and folders, or names of sets such as `sklearn:iris`."""
-    table: str = ""
-    """Which sheet, table or file of an archive is meant."""
-    settings: Settings = Settings()
-    tracks: tuple[Track, ...] = ("traditional",)
+    task: str = ""
+    """Absolute path of a task file."""
+    flags: TaskFile = TaskFile()
+    """Fields of the task that were given as flags or in Python."""
     topology: str = "automl"
     """Name of a built-in topology, or the path of a file."""
     model: str = "offline"
@@ -51,46 +60,46 @@ class Wanted(Model):
 
 
 def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
-    """The environment `automl`; `arguments` are those of `Wanted`.
+    """The environment `automl`; `arguments` are those of `RunArguments`.
 
     Raises:
-        InputError: the data cannot be read; the message names file, reason and remedy.
-        UserError: a named set, topology or model cannot be had, or the folder for the project is taken.
+        InputError: the data or the task file cannot be read; the message names file, reason and remedy.
+        UserError: a named set, topology or model cannot be had, or the folder for the package is taken.
     """
-    wanted = _wanted(arguments)
-    if len(wanted.text) > MOST_TEXT:
-        message = f"The request has {len(wanted.text)} characters; {MOST_TEXT} at most are read."
-        raise UserError(message, "Say it shorter: what to predict, and what matters.", code="request-too-long")
+    wanted = _arguments(arguments)
+    task = _given_task(wanted)
+    if len(task.sentence) > MOST_TEXT:
+        message = f"The request has {len(task.sentence)} characters; {MOST_TEXT} at most are read."
+        raise UserError(message, "Write less: what to predict, and what matters.", code="request-too-long")
     human: Human = ConsoleHuman() if wanted.human == "console" else NoHuman()
     choice = ModelChoice(model=wanted.model, models=wanted.models)
     topology = load_topology(topology_file(wanted.topology)).value
     check_roles(choice, topology)
-    if wanted.settings.out:
-        require_replaceable(Path(wanted.settings.out))
-    places, dataset = _data(wanted, human)
+    if task.out:
+        require_replaceable(Path(task.out))
+    places, samples = _data(task, human)
     sandbox = Sandbox()
     services = {
         "sandbox": sandbox,
         "store": Store(folder / "fitted"),
         "delivered": folder / "delivered",
         "models": open_models(choice, folder),
-        "seed": wanted.settings.seed,
+        "seed": task.seed,
     }
     budget = Budget(
         steps=80,
         attempts=160,
-        seconds=2 * wanted.settings.seconds + OVERHEAD,
+        seconds=2 * task.budget + OVERHEAD,
         tokens=token_limit(wanted.tokens, wanted.money),
         money=wanted.money,
     )
     planner = choice.decider(wanted.planner)
-    written = unicodedata.normalize("NFC", wanted.text)  # as names of columns are
     given: dict[str, BaseModel | JsonValue] = {
-        "request": Request(text=written, files=tuple(Path(name).name for name in places.named)),
-        "columns": DataSummary.model_validate(dataset.model_dump()) if dataset else DataSummary(),
+        "request": Request(text=task.sentence, files=tuple(Path(name).name for name in places.named)),
+        "columns": DataSummary.model_validate(samples.model_dump()) if samples else DataSummary(),
         "places": places,
-        "settings": wanted.settings,
-        "tracks": list(wanted.tracks),
+        "given_task": task,
+        "tracks": list(task.tracks or _available_tracks()),
     }
     return Setup(
         topology=topology,
@@ -100,22 +109,42 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         human=human,
         budget=budget,
         approve=wanted.approve,
-        seed=wanted.settings.seed,
+        seed=task.seed,
         about=f"{about(choice, budget)}\nplanner: {planner}\nisolation: {sandbox.isolation.name}",
         finish=lambda: describe(folder),
     )
 
 
-def _wanted(arguments: dict[str, JsonValue]) -> Wanted:
+def _arguments(arguments: dict[str, JsonValue]) -> RunArguments:
     try:
-        return Wanted.model_validate(arguments)
+        return RunArguments.model_validate(arguments)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"])).removeprefix("settings.").replace("seconds", "budget")
-        known = {"request", "budget", *Wanted.model_fields, *Settings.model_fields} - {"text", "settings", "seconds"}
+        name = ".".join(map(str, first["loc"][: 2 if first["loc"][0] == "flags" else 1])).removeprefix("flags.")
+        known = {"request", "task", "approve", *RUN_OPTIONS, *TaskFile.model_fields}
         guess = "" if name in known else did_you_mean(name, known)
-        message = f"The argument {name!r} is {first['input']!r}: {first['msg']}.{guess}"
+        reason = first["msg"].removeprefix("Value error, ")
+        message = f"The argument {name!r} is {first['input']!r}: {reason}.{guess}"
         raise UserError(message, f"Arguments are: {', '.join(sorted(known))}.", code="bad-argument") from error
+
+
+def _given_task(wanted: RunArguments) -> TaskSpec:
+    """Flags and task file as a partial task, with the sentence of the command, else of the file."""
+    flags = task_of(wanted.flags, "flag")
+    file = TaskSpec()
+    if wanted.task:
+        path = Path(wanted.task)
+        file = task_of(read_document(path, TaskFile), "file")
+        file = file.model_copy(update={"data": places_of(file.data, path)})
+        if file.out:
+            file = file.model_copy(update={"out": str(path.parent / file.out)})
+    task = merged(flags, file)
+    sentence = unicodedata.normalize("NFC", wanted.request or task.sentence)  # as names of columns are
+    named = () if task.data else _named_in(sentence)
+    if named:
+        source = Source(origin="sentence", words=", ".join(named))
+        task = task.model_copy(update={"data": named, "sources": {**task.sources, "data": source}})
+    return task.model_copy(update={"sentence": sentence})
 
 
 def topology_file(name: str) -> Path:
@@ -137,34 +166,42 @@ def topology_file(name: str) -> Path:
     )
 
 
-def _data(wanted: Wanted, human: Human) -> tuple[Places, Dataset | None]:
+def _available_tracks() -> tuple[Track, ...]:
+    """The tracks that some learner here belongs to; traditional where nothing is registered."""
+    from palmette.automl.composition import unavailable
+
+    tracks: tuple[Track, ...] = get_args(Track)
+    return tuple(track for track in tracks if not unavailable(track)) or ("traditional",)
+
+
+def _data(task: TaskSpec, human: Human) -> tuple[DataSource, Samples | None]:
     """Where the data are, and what is in them; nothing where none are given or named in the request."""
-    named = wanted.data or _named_in(wanted.text)
-    if not named:
-        return Places(named=()), None
+    if not task.data:
+        return DataSource(named=()), None
     try:
-        return _read(named, wanted.table)
+        return _read(task.data, task.table)
     except TableError as error:
         said = human.ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
         table = (said or "").strip().strip("'\"`")
-        if wanted.table or table not in error.options:
+        if task.table or table not in error.options:
             raise
-        return _read(named, table)
+        return _read(task.data, table)
 
 
-def _read(named: tuple[str, ...], table: str) -> tuple[Places, Dataset]:
-    from palmette.automl.data.load import load
+def _read(named: tuple[str, ...], table: str) -> tuple[DataSource, Samples]:
+    from palmette.automl.samples.load import load
 
-    dataset = load(named, table).dataset
-    return Places(named=named, table=table, digests=tuple(file.sha256 for file in dataset.files)), dataset
+    samples = load(named, table).samples
+    return DataSource(named=named, table=table, digests=tuple(file.sha256 for file in samples.files)), samples
 
 
 def _named_in(text: str) -> tuple[str, ...]:
     """Files that the request names and that exist, else the first set of a hub."""
-    dataset = read_request(text).requirements.dataset
-    files = tuple(str(Path(name).absolute()) for name in dataset.files if _is_there(name))
-    hubs = [f"{one.hub}:{one.id}" for one in dataset.hub if one.hub in ("openml", "uci", "sklearn")]
-    return files or tuple(hubs[:1])
+    files = tuple(str(Path(name).absolute()) for name in _FILE.findall(text) if _is_there(name))
+    sets = _SET.findall(text)
+    for hub, after, before, hub_after in _NUMBERED.findall(text):
+        sets.append(f"{'openml' if 'openml' in (hub or hub_after).casefold() else 'uci'}:{after or before}")
+    return files or tuple(sets[:1])
 
 
 def _is_there(name: str) -> bool:

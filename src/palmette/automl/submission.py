@@ -1,4 +1,4 @@
-"""Answers to the rows that came without the target: in the form of the sample submission, where there is one."""
+"""Predictions of the inference rows, in the form of the sample submission where there is one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palmette.automl.data.kinds import YES_AND_NO
-from palmette.automl.data.load import Loaded
 from palmette.automl.measure import Predictions
+from palmette.automl.samples.column_kinds import YES_AND_NO
+from palmette.automl.samples.formats import clean_names
+from palmette.automl.samples.load import Loaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
 
 
-def answered(loaded: Loaded, said: Predictions, target: str, positive: str | None = None) -> tuple[str, pd.DataFrame]:
+def answered(loaded: Loaded, made: Predictions, target: str, positive: str | None = None) -> tuple[str, pd.DataFrame]:
     """The name of the file, and its rows.
 
     A submission has the rows and columns of the sample, in their order. A column for each class takes its probability;
@@ -28,65 +29,62 @@ def answered(loaded: Loaded, said: Predictions, target: str, positive: str | Non
     """
     import pandas as pd
 
-    rows, sample, places = loaded.predict, loaded.submission, loaded.asked
-    assert rows is not None and len(rows) == len(said)
-    if sample is None or places is None:
-        own = rows.drop(columns=target, errors="ignore")
-        return PREDICTIONS, own.assign(prediction=said.values)
-    column = loaded.dataset.column(loaded.dataset.key)
-    key = column.source if column else loaded.dataset.key
-    asked = [name for name in sample if name != key]
+    rows, sample, order = loaded.inference, loaded.submission, loaded.submission_order
+    assert rows is not None and len(rows) == len(made)
+    if sample is None or order is None:
+        return PREDICTIONS, rows.drop(columns=target, errors="ignore").assign(prediction=made.values)
+    names = zip(sample, clean_names(list(map(str, sample))), strict=True)
+    wanted = [source for source, name in names if name != loaded.samples.key]
     answers = {
-        name: _of_class(str(name), said) if len(asked) > 1 else _single(sample[name], said, positive) for name in asked
+        name: _of_class(str(name), made) if len(wanted) > 1 else _single(sample[name], made, positive)
+        for name in wanted
     }
-    made = {name: np.asarray(answers[name])[places] if name in asked else sample[name] for name in sample}
-    return SUBMISSION, pd.DataFrame(made).rename(columns=str)
+    columns = {name: np.asarray(answers[name])[order] if name in wanted else sample[name] for name in sample}
+    return SUBMISSION, pd.DataFrame(columns).rename(columns=str)
 
 
 def formulas(frame: pd.DataFrame) -> int:
     """How many cells, names of columns included, a spreadsheet would take for formulas and execute.
 
-    They stay as they are: a file of answers is data, which programs join by its cells.
+    They stay as they are: a file of predictions is data, which programs join by its cells.
     """
     import pandas as pd
 
     cells = (cell for place in range(frame.shape[1]) for cell in frame.iloc[:, place].array)
-    doubtful = [cell for cell in (*frame, *cells) if isinstance(cell, str) and cell.startswith(_FORMULA)]
-    return int(pd.to_numeric(pd.Series(doubtful, dtype=object), errors="coerce").isna().sum())
+    suspect = [cell for cell in (*frame, *cells) if isinstance(cell, str) and cell.startswith(_FORMULA)]
+    return int(pd.to_numeric(pd.Series(suspect, dtype=object), errors="coerce").isna().sum())
 
 
-def _of_class(name: str, said: Predictions) -> object:
+def _of_class(name: str, made: Predictions) -> object:
     """The probability of the class that a column is named after, the longest of several; labels where it is of none."""
-    found = [one for one in said.classes if name == one or name.endswith(f"_{one}")]
-    if said.probabilities is None or not found:
-        return said.values
-    return said.probabilities[:, said.classes.index(max(found, key=len))]
+    found = [one for one in made.classes if name == one or name.endswith(f"_{one}")]
+    if made.probabilities is None or not found:
+        return made.values
+    return made.probabilities[:, made.classes.index(max(found, key=len))]
 
 
-def _single(sample: pd.Series, said: Predictions, positive: str | None) -> object:
+def _single(sample: pd.Series, made: Predictions, positive: str | None) -> object:
     """Labels, or the probability of the positive class where the sample has numbers between."""
-    if said.probabilities is None or positive is None:
-        return said.values
-    if _fractions(sample):
-        return said.probabilities[:, said.classes.index(positive)]
-    words = _words(sample, said.classes)
-    return said.values if words is None else np.where(said.values == positive, *words)
+    if made.probabilities is None or positive is None:
+        return made.values
+    if _has_fractions(sample):
+        return made.probabilities[:, made.classes.index(positive)]
+    words = _words(sample, made.classes)
+    return made.values if words is None else np.where(made.values == positive, *words)
 
 
 def _words(sample: pd.Series, classes: Sequence[str]) -> tuple[str, str] | None:
-    """For yes and no, the words that the sample has for them; None where it has the classes, or words for neither."""
+    """The sample's words for yes and no; None where it has the classes, or words for neither."""
     shown = {str(one).strip() for one in sample.dropna()}
-    if shown <= set(classes):
-        return None
     pairs = [pair for pair in YES_AND_NO if {one.casefold() for one in shown} <= set(pair)]
-    if not pairs or not shown:
+    if shown <= set(classes) or not pairs:
         return None
     first = next(iter(shown))
     written = str.title if first.istitle() else str.upper if first.isupper() else str.lower
     return written(pairs[0][0]), written(pairs[0][1])
 
 
-def _fractions(sample: pd.Series) -> bool:
+def _has_fractions(sample: pd.Series) -> bool:
     """Whether the sample shows numbers that are no class: probabilities are asked for."""
     import pandas as pd
 

@@ -1,7 +1,7 @@
-"""Dirty data through the whole AutoML environment: each kind ends in a model that answers, or in one clear error.
+"""Dirty data through the whole AutoML environment: each kind ends in a model that predicts, or in one clear error.
 
-`python -m palmette.bench.dirty [--only TEXT] [--budget 3s]` prints a line a kind: how it ended, and how long that took.
-A model is asked about the very file that it was made from, too. Exits 1 where something ended otherwise than it should.
+`python -m palmette.bench.dirty [--only TEXT] [--budget 3s]` prints a line for each kind: how it ended, in how many
+seconds. Each model also predicts the file that it was made from. Exits 1 where a kind ended otherwise than it should.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 from palmette.bench.dirty_kinds import KINDS, Kind
 from palmette.sandbox.temporary import temporary_folder
 
-DELIVERED = {"predict.py", "serve.py", "train.py", "contract.json", "report.html", "MODEL_CARD.md", "model", "tests"}
+DELIVERED = {"predict.py", "serve.py", "train.py", "README.md", "report.html", "MODEL_CARD.md", "model", "tests"}
 SECONDS = 600.0
 """After which a run counts as one that hangs."""
 
 
 class Ended(NamedTuple):
-    """`how` is `model` or the code of the error; `wrong` what is not as it should be."""
+    """`how` is `model` or the code of the error; `wrong` is empty where all is as it should be."""
 
     how: str
     wrong: str = ""
@@ -35,34 +35,34 @@ class Ended(NamedTuple):
 def main(arguments: list[str]) -> int:
     """Prints the table; 1 if a kind ended otherwise than it should."""
     parser = argparse.ArgumentParser(prog="python -m palmette.bench.dirty", description=__doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="Kinds whose name has this in it.")
+    parser.add_argument("--only", default="", metavar="TEXT", help="Only kinds with this in their name.")
     parser.add_argument("--budget", default="3s")
     given = parser.parse_args(arguments)
     chosen = {name: kind for name, kind in KINDS.items() if given.only in name}
-    print("| kind | ends as | seconds | measured, or said |\n|---|---|---|---|", flush=True)
+    print("| kind | ends as | seconds | score, or message |\n|---|---|---|---|", flush=True)
     failed = 0
     for name, kind in chosen.items():
         started = time.monotonic()
         with temporary_folder() as folder:
             ended = tried(kind, folder, given.budget)
         failed += bool(ended.wrong)
-        said = (f"**{ended.wrong}** " if ended.wrong else "") + ended.detail.replace("|", "\\|").replace("\n", " ")
-        print(f"| {name} | {ended.how} | {time.monotonic() - started:.0f} | {said} |", flush=True)
+        detail = (f"**{ended.wrong}** " if ended.wrong else "") + ended.detail.replace("|", "\\|").replace("\n", " ")
+        print(f"| {name} | {ended.how} | {time.monotonic() - started:.0f} | {detail} |", flush=True)
     print(f"\n{len(chosen) - failed} of {len(chosen)} end as they should", flush=True)
     return 1 if failed else 0
 
 
 def tried(kind: Kind, folder: Path, budget: str) -> Ended:
-    """How a kind ends, by the command as a person gives it."""
+    """How a kind ends, by the command of a user."""
     data = folder / "data"
     for name, content in kind.files().items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     places = [str(data / name) for name in kind.given or kind.files()]
-    asked = [one for place in places for one in ("--data", place)]
+    sources = [one for place in places for one in ("--data", place)]
     out = folder / "out"
     options = ("--human", "none", "--budget", budget, "--out", str(out), "--json")
-    done = palmette(folder, "automl", kind.request, *asked, *options)
+    done = palmette(folder, "automl", kind.request, *sources, *options)
     ended = judged(done, out)
     if ended.how == "model" and not ended.wrong and Path(places[0]).is_file():
         ended = ended._replace(wrong=asked_again(folder, out, places[0]))
@@ -72,7 +72,7 @@ def tried(kind: Kind, folder: Path, budget: str) -> Ended:
 
 
 def palmette(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command, with runs in the folder."""
+    """Runs a command, with its runs in the folder."""
     environment = os.environ | {"PALMETTE_RUNS": str(folder / "runs")}
     command = [sys.executable, "-m", "palmette", *arguments]
     return subprocess.run(
@@ -81,18 +81,18 @@ def palmette(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def judged(done: subprocess.CompletedProcess[str], out: Path) -> Ended:
-    """What a run printed and left: a measured model, whole, or one error with code, message and remedy, and nothing."""
+    """How a run ended, by its output and folder: a measured, complete model, or one error and no folder."""
     strange = [line for line in done.stderr.splitlines() if not line.startswith("{")]
     try:
-        told: dict[str, Any] = json.loads(done.stdout)
+        printed: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         return Ended("nothing", "no JSON", (done.stdout + done.stderr)[-600:])
     noise = f"{len(strange)} lines of noise: {strange[0][:200]}" if strange else ""
-    if "error" in told:
-        return _error(told["error"], done.returncode, out, noise)
-    if told["status"] != "finished":
-        return _stopped(told, done.returncode, out, noise)
-    first = told["assessment"]["scores"][0]
+    if "error" in printed:
+        return _error(printed["error"], done.returncode, out, noise)
+    if printed["status"] != "finished":
+        return _stopped(printed, done.returncode, out, noise)
+    first = printed["assessment"]["scores"][0]
     wrong = noise or ("" if done.returncode == 0 else f"exit status {done.returncode}")
     if missing := DELIVERED - {path.name for path in out.iterdir()} if out.is_dir() else DELIVERED:
         wrong = f"not delivered: {', '.join(sorted(missing))}"
@@ -110,18 +110,18 @@ def _error(error: dict[str, Any], status: int, out: Path, noise: str) -> Ended:
     return Ended(parts[0]["code"], wrong, f"{parts[0]['message']} {parts[0]['remedy']}")
 
 
-def _stopped(told: dict[str, Any], status: int, out: Path, noise: str) -> Ended:
-    found = told["failures"] or [{"code": "stopped", "message": told["reason"]}]
+def _stopped(printed: dict[str, Any], status: int, out: Path, noise: str) -> Ended:
+    found = printed["failures"] or [{"code": "stopped", "message": printed["reason"]}]
     wrong = noise or ("exit status 0" if status == 0 else "half written" if out.exists() else "")
-    return Ended(found[0]["code"], wrong, f"{found[0]['message']} {told['reason']}")
+    return Ended(found[0]["code"], wrong, f"{found[0]['message']} {printed['reason']}")
 
 
 def asked_again(folder: Path, out: Path, place: str) -> str:
-    """What is wrong with the model's answers to the rows of its own file."""
+    """Why the model does not predict the rows of its own file; empty where it does."""
     done = palmette(folder, "predict", str(out), "--input", place)
     if done.returncode:
         return f"predict fails: {done.stderr[-400:]}"
-    return "" if done.stdout.count("\n") > 1 else "predict says nothing"
+    return "" if done.stdout.count("\n") > 1 else "predict prints nothing"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kinds of dirty data, made when they are asked for: small tables of houses, each with one thing wrong."""
+"""Kinds of dirty data, made on demand: small tables of houses, each with one thing wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 Cell = object
 Columns = Mapping[str, Callable[[int], Cell]]
-"""By name, what stands in the row of a number."""
+"""By name, the cell of a row by its number."""
 Files = Mapping[str, str | bytes]
 SOLD, PRICE = "Predict whether a house is sold", "Predict the price"
 
@@ -29,11 +29,11 @@ class Kind(NamedTuple):
     ends: str = "model"
     """`model`, or the code of the error."""
     given: tuple[str, ...] = ()
-    """What is named to the command; left out: every file."""
+    """The paths that the command names; every file where it is left out."""
 
 
 def chance(n: int, most: int = 17) -> int:
-    """A number that looks like chance, the same every time."""
+    """A number that looks random, the same every time."""
     return (n * 7919 + n * n * 104729) % 65537 % most
 
 
@@ -84,10 +84,12 @@ def renamed(**names: str) -> str:
     return text([[names.get(name, name) for name in head.split(",")]]) + rest
 
 
-def packed(name: str, data: str) -> bytes:
+def packed(**files: str) -> bytes:
+    """A zip archive of CSV files, by their names without the suffix."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(name, data)
+        for name, data in files.items():
+            archive.writestr(f"{name}.csv", data)
     return out.getvalue()
 
 
@@ -124,10 +126,10 @@ def to_duckdb(frame: Any, path: Path) -> None:
         connection.execute("CREATE TABLE houses AS SELECT * FROM frame")
 
 
-def competition(columns: Columns, target: str, answers: Sequence[str], said: str) -> Files:
-    """A folder with rows to learn from, rows to predict, and a form for the answers."""
+def competition(columns: Columns, target: str, answers: Sequence[str], value: str) -> Files:
+    """A folder with training rows, inference rows, and a sample submission."""
     keyed: Columns = {"id": lambda n: 1000 + n, **columns}
-    form = text([["id", *answers], *([1000 + n, *[said] * len(answers)] for n in range(120, 150))])
+    form = text([["id", *answers], *([1000 + n, *[value] * len(answers)] for n in range(120, 150))])
     return {
         "in/train.csv": text(table(keyed, 120)),
         "in/test.csv": unanswered(target, keyed, 30, 120),
@@ -142,6 +144,18 @@ def rarely(n: int, value: Cell, values: Sequence[Cell], every: int = 4) -> Cell:
 
 def size(n: int) -> int:
     return 40 + chance(n, 90)
+
+
+def with_preamble_and_total() -> str:
+    """A table as a spreadsheet prints it: below remarks, and above a total."""
+    remarks: list[Sequence[object]] = [["Houses of the town"], ["Generated", "2024-03-01"], []]
+    rows = [*remarks, *table({"town": "Ulm".format, **PRICE_COLUMNS})]
+    return text([*rows, ["Total", "", "", "", round(sum(price(n) for n in range(120)), 2)]])
+
+
+def title(n: int) -> str:
+    """A few words, different in most rows."""
+    return f"{('sunny', 'quiet', 'old')[n % 3]} {('cottage', 'villa', 'loft')[n % 7 % 3]} {chance(n, 300)}"
 
 
 def wide() -> Columns:
@@ -262,12 +276,21 @@ KINDS: Mapping[str, Kind] = {
     "the same number as target everywhere": one(lambda: priced(price="5".format), PRICE, "one-class"),
     "all rows the same": one(lambda: text([["size", "sold"], *[[3, "yes"], [3, "no"]] * 40]), ends="no-columns"),
     "gzip": one(lambda: gzip.compress(sold().encode()), name="houses.csv.gz"),
-    "zip": one(lambda: packed("houses.csv", sold()), name="houses.zip"),
+    "zip": one(lambda: packed(houses=sold()), name="houses.zip"),
     "Parquet": written("houses.parquet", lambda frame, path: frame.to_parquet(path)),
     "Excel": written("houses.xlsx", lambda frame, path: frame.to_excel(path, index=False)),
     "JSON lines": written("houses.jsonl", lambda frame, path: frame.to_json(path, orient="records", lines=True)),
     "SQLite": written("houses.db", to_sqlite),
     "DuckDB": written("houses.duckdb", to_duckdb),
+    "identifiers with leading zeros": one(lambda: sold(code=lambda n: f"{chance(n, 40):05}")),
+    "remarks above and a total below": one(with_preamble_and_total, PRICE),
+    "short titles": one(lambda: sold(title=title)),
+    "Cyrillic, not UTF-8": one(lambda: sold(side=lambda n: ("север", "юг", "восток")[chance(n, 3)]).encode("cp1251")),
+    "a column that names the split": one(lambda: sold(part=lambda n: "test" if chance(n, 5) == 0 else "train")),
+    "an archive of tables that nobody joins": one(
+        lambda: packed(march=sold(), april=sold(90)), ends="which-table", name="houses.zip"
+    ),
+    "an archive of train and test": one(lambda: packed(train=sold(), test=sold(40)), name="houses.zip"),
     "a test file in another order": Kind(
         lambda: {"train.csv": sold(), "test.csv": text(table(dict(reversed([*SOLD_COLUMNS.items()])), 40, 120))}
     ),

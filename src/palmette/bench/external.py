@@ -3,9 +3,10 @@
 `python -m palmette.bench.external TRAIN_CSV TEST_FEATURES_CSV TARGET TASK METRIC BUDGET OUT_PREDICTIONS_CSV`
 
 TASK is `tabular_classification`, `tabular_regression` or `tabular_clustering`, BUDGET seconds of wall time for
-everything. The output has the column `prediction`, a row for each test row in order, and of classes one column
-`proba_<class>` each. The environment may name PEERS_SEED, PEERS_POSITIVE, the positive class, and PEERS_CLUSTERS, how
-many clusters there are.
+everything. The output has the column `prediction`, a row for each test row in order, and for classes one column
+`proba_<class>` each. The environment may name PEERS_SEED, PEERS_POSITIVE, the positive class, and PEERS_CLUSTERS, the
+number of clusters. Plan, search, selection and package are those of a run without a language model; no rows are held
+out, and no leaks are looked for, as the comparison keeps rows of its own.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from palmette.automl.data import Column
-from palmette.automl.material import Material
+from palmette.automl.actors.comparator.fitting import fit_seconds
+from palmette.automl.actors.guideline_writer.offline import GuidelineInput, basis_of, blueprint_of
+from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import Predictions
-from palmette.automl.modalities import Blueprint, modality_of
-from palmette.automl.modalities.clustering.draft import draft as draft_clusters
-from palmette.automl.modalities.tabular.draft import Goal, draft
-from palmette.automl.project import Project
-from palmette.automl.selection import select
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.profile import Profile
+from palmette.automl.profile.figures import column_figures, target_figures
+from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.samples import DataSplits, HoldOut, Samples, SplitRequest
+from palmette.automl.samples.load import Loaded, load
+from palmette.automl.search.runs import Search
+from palmette.automl.search.selection import select
+from palmette.automl.task_spec.spec import Clusters, TaskSpec
+from palmette.automl.trials import Selection
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.temporary import temporary_folder
@@ -33,11 +40,13 @@ from palmette.sandbox.temporary import temporary_folder
 if TYPE_CHECKING:
     import pandas as pd
 
-START_SECONDS = 2.5
-"""What a program takes at least to import its libraries: twice, to train and to predict."""
-CHOICE_SHARE = 0.04
-"""Of the budget: choosing members, and predicting with them."""
-TRACK: Literal["traditional"] = "traditional"
+FIT_SHARE = 0.15
+"""Of the budget, kept for the final fit."""
+STARTS = 2.0
+"""Programs beside the search that import their libraries: the final fit, and the predictions."""
+START_SECONDS = 2.0
+CHOICE_SHARE = 0.03
+"""Of the budget, for the choice of members."""
 TASKS = ("tabular_classification", "tabular_regression", "tabular_clustering")
 
 
@@ -53,71 +62,102 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("budget", type=float)
     parser.add_argument("out", type=Path)
     given = parser.parse_args(arguments)
-    from palmette.automl.data.load import load
-
-    loaded = load([given.train, given.test])
-    # Without a target, rows to learn from and rows to answer for have the same columns, and are one table.
-    first, last = loaded.given_test
-    rows = loaded.table if loaded.predict is not None else loaded.table.iloc[:first]
-    asked = loaded.predict if loaded.predict is not None else loaded.table.iloc[first:last]
-    blueprint = drafted(loaded.dataset.columns, rows, given.task, given.target, given.metric)
+    problem = given.task.removeprefix("tabular_")
+    train, asked = loaded_apart(given.train, given.test)
+    task = TaskSpec(
+        target="" if problem == "clustering" else given.target,
+        problem=problem,
+        metric=given.metric if problem != "clustering" else "",
+        positive=os.environ.get("PEERS_POSITIVE", "") if problem == "classification" else "",
+        clusters=Clusters(count=int(os.environ.get("PEERS_CLUSTERS") or 0) or None),
+        budget=given.budget,
+        seed=int(os.environ.get("PEERS_SEED", "0")),
+    )
     with temporary_folder() as folder:
-        run = Run(folder, blueprint, rows.reset_index(drop=True))
-        run.train(started, given.budget)
+        run = Run.of(task, train.samples, folder)
+        run.search(started)
         run.predict(asked).to_csv(given.out, index=False)
 
 
-def drafted(columns: Sequence[Column], rows: pd.DataFrame, task: str, target: str, metric: str) -> Blueprint:
-    """The blueprint that follows from the data by rules."""
-    seed = int(os.environ.get("PEERS_SEED", "0"))
-    if task == "tabular_clustering":
-        clusters = int(os.environ.get("PEERS_CLUSTERS") or 0) or None
-        return draft_clusters(columns, rows, clusters, seed=seed)
-    positive = os.environ.get("PEERS_POSITIVE") or None
-    kind: Literal["classification", "regression"] = (
-        "classification" if task == "tabular_classification" else "regression"
-    )
-    return draft(Goal(kind, target, metric, positive), columns, rows, seed=seed)
+def loaded_apart(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]:
+    """The training rows, and the rows to predict as they are read together with them."""
+    both = load([train, test])
+    first, last = both.given_test
+    # Without a target, both files have the same columns, and are one table.
+    asked = both.inference if both.inference is not None else both.table.iloc[first:last]
+    return load([train]), asked.reset_index(drop=True)
 
 
+@dataclass
 class Run:
-    """A project in a folder: written, trained, chosen from, asked."""
+    """A search, and the package that follows from it."""
 
-    def __init__(self, folder: Path, blueprint: Blueprint, rows: pd.DataFrame) -> None:
-        self.folder, self.blueprint, self.modality = folder, blueprint, modality_of(blueprint)
-        self.material = Material(rows, rows.iloc[:0], None)
-        self.project = Project(folder, Sandbox())
-        modality = self.modality
-        for files in (modality.preparation_files(), modality.track_files(TRACK), modality.shared_files([TRACK])):
-            self.project.write(files)
+    task: TaskSpec
+    blueprint: Blueprint
+    splits: DataSplits
+    folder: Path
+    sandbox: Sandbox
 
-    def train(self, started: float, budget: float) -> None:
-        """Searches until `budget` seconds after `started`, a value of time.monotonic(); leaves what is chosen."""
-        self.project.lay_out(self.material, self.blueprint)
+    @classmethod
+    def of(cls, task: TaskSpec, samples: Samples, folder: Path) -> Run:
+        """By the first plan of the rules."""
+        request = SplitRequest(target=task.target, problem=task.problem, share=0.0, seed=task.seed)
+        profile = plain_profile(samples, request)
+        given = GuidelineInput(task=task, samples=samples, profile=profile)
+        blueprint = blueprint_of(given, basis_of(given))
+        return cls(task, blueprint, DataSplits.of(samples, profile), folder, Sandbox())
+
+    def search(self, started: float) -> None:
+        """Searches, chooses and fits, so that predictions end `budget` seconds after `started` (time.monotonic())."""
+        budget = self.task.budget
         # Starting took this program as long as it takes the next, on a machine that others use as well.
         spent = time.monotonic() - started
-        seconds = max(1.0, budget * (1 - CHOICE_SHARE) - spent - 2 * max(START_SECONDS, spent))
-        done = self.project.train(TRACK, self.blueprint, seconds)
-        print(done.stdout, file=sys.stderr)
-        found = self.modality.candidates(self.folder / "tracks" / TRACK, self.material)
-        if not found.candidates:
-            told = "; ".join(violation.message for violation in found.violations)
-            ended = f"Training {done.ended} {done.note}: {told}\n{done.stderr[-2000:]}"
-            raise DeveloperError(ended, code="no-candidate")
-        asked = [one for one in found.candidates if one.trial.algorithm in self.blueprint.algorithms]
-        chosen = select(asked or found.candidates, self.modality.judge(self.material))
-        members = ", ".join(f"{member.weight:.2f} {member.name}" for member in chosen.members)
-        left = started + budget - time.monotonic()
-        said = f"{chosen.metric} {chosen.score:.5f} (single best {chosen.single_score:.5f})"
-        print(f"{said} of {members}; {left:.1f} s left", file=sys.stderr)
-        (self.folder / "tracks" / TRACK / "members.json").write_text(chosen.model_dump_json(), encoding="utf-8")
+        starts = STARTS * max(START_SECONDS, 0.7 * spent)
+        seconds = max(1.0, budget * (1 - FIT_SHARE - CHOICE_SHARE) - spent - starts)
+        run = Search(self.folder / "search", self.blueprint, self.splits, self.sandbox).run(seconds)
+        found = [one for one in run.load.results if one.name != "dummy"] or list(run.load.results)
+        if not found:
+            ended = "; ".join(one.message for one in (*run.failures, *run.load.violations))
+            raise DeveloperError(f"Training left nothing: {ended}", code="no-candidate")
+        scorer, folds = problem_of(self.blueprint).scorer(self.splits), self.blueprint.folds.count
+        left = max(1.0, started + budget - time.monotonic() - starts)
+        taken = {one.name: fit_seconds(one.trial.seconds, folds) / left for one in found}
+        chosen = select(found, scorer, self.blueprint.ensembling, taken)
+        self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
+        self.package.write(write_package(self.blueprint, chosen))
+        fitting = time.monotonic()
+        done = self.package.fit(self.splits.train, self.folder / "fit", 5 * budget + 60)
+        if not done.ok:
+            raise DeveloperError(f"The final fit failed: {done.stderr[-2000:]}", code="fit-failed")
+        _report(chosen, run.processor_seconds / max(run.seconds, 0.1), time.monotonic() - fitting)
 
     def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Predictions for rows, with `proba_<class>` of classes."""
-        made = self.project.predict(rows, self.blueprint, self.folder / "new", model=f"tracks/{TRACK}")
+        """Predictions for rows, with `proba_<class>` for classes."""
+        made = self.package.predict(rows, self.folder / "new")
         if isinstance(made, ExecutionResult):
             raise DeveloperError(f"Prediction failed: {made.stderr[-2000:]}", code="prediction-failed")
         return table_of(made)
+
+
+def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
+    """Figures of columns and target, without leaks."""
+    from palmette.automl.samples.load import reload
+
+    table, target = reload(samples).table, request.target
+    columns = [one for one in samples.columns if one.name != target]
+    holdout = HoldOut(
+        rows=0, training_rows=len(table), strategy="none", seed=request.seed, digest="", reasons=("none is needed",)
+    )
+    return Profile(
+        split=request,
+        rows=len(table),
+        holdout=holdout,
+        columns=tuple(column_figures(one.name, table[one.name], one.kind) for one in columns),
+        target=target_figures(target, table[target], request.problem) if target else None,
+        duplicates=0,
+        memory=0,
+        meta=(),
+    )
 
 
 def table_of(made: Predictions) -> pd.DataFrame:
@@ -129,6 +169,12 @@ def table_of(made: Predictions) -> pd.DataFrame:
         assert made.probabilities is not None
         table[f"proba_{name}"] = made.probabilities[:, place]
     return table
+
+
+def _report(chosen: Selection, use: float, fitted: float) -> None:
+    members = ", ".join(f"{one.weight:.2f} {one.candidate.name}" for one in chosen.members)
+    scores = f"{chosen.metric} {chosen.score:.5f} (single best {chosen.single_score:.5f})"
+    print(f"{scores} of {members}; {use:.2f} processors used, fitted in {fitted:.1f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ COMMANDS = {
     "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from a sentence and data."),
     "serve": _Command("palmette.cli.serve:serve", "Keep the endpoint of a delivered model up."),
     "predict": _Command("palmette.cli.predict:predict", "Predict the rows of a file with a delivered model."),
+    "retrain": _Command("palmette.cli.retrain:retrain", "Fit a delivered model again on new rows."),
+    "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX."),
     "check": _Command("palmette.cli.check:check", "Check a feature script against its specification."),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),

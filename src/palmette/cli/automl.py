@@ -1,38 +1,26 @@
-"""`palmette automl`: from a sentence and data to a verified model behind an endpoint."""
+"""`palmette automl`: from a request and data to a verified model behind an endpoint."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
-from pydantic import JsonValue
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import json_option
+from palmette.cli.screen import clean, json_option, print_json, print_table
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
-UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+PROBLEMS = ("classification", "regression", "clustering")
 TRACKS = ("traditional", "neural", "pretrained", "autogluon")
+PREFERENCES = ("speed", "small", "explainable", "simple")
 STAGES = ("plan", "deploy")
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions only
-    """Seconds, or a number with a unit: 90, 120s, 5min, 1h."""
-
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|sec|m|min|h)?\s*", str(value))
-        seconds = float(found[1]) * UNITS[found[2] or "s"] if found else 0.0
-        if seconds < 1:
-            self.fail(f"{value!r} is no time of a second or more; write for example 90, 120s, 5min or 1h")
-        return seconds
-
-
-class Names(click.ParamType):  # type: ignore[type-arg]  # as above
-    """Names with commas between them; of those that are known, where any are told."""
+class Names(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions only
+    """Names with commas between them; only known ones, where any are given."""
 
     name = "names"
 
@@ -49,46 +37,104 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
         return names
 
 
+def _several(flag: str, name: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    return click.option(flag, name, multiple=True, metavar=metavar, help=text)
+
+
+def _one(flag: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    return click.option(flag, metavar=metavar, help=text)
+
+
+OPTIONS = (
+    _several("--data", "data", "PLACE", "File, folder, or set such as sklearn:iris; repeat for more."),
+    _one("--table", "NAME", "Which sheet, table or file of an archive is meant."),
+    click.option("--task", type=click.Path(dir_okay=False), help="A task file; see `palmette schema task`."),
+    _one("--target", "COLUMN", "The column to predict."),
+    click.option("--problem", type=click.Choice(PROBLEMS), help="Follows from the target where it is left out."),
+    _one("--metric", "NAME", "What models are compared by, e.g. roc_auc, macro F1, rmse."),
+    _one("--positive", "VALUE", "The value of the target that F1, precision and recall are about."),
+    _one("--threshold", "COLUMN>NUMBER", "Predict two classes of a column of numbers, e.g. 'price>5000'."),
+    _several("--exclude", "exclude", "COLUMNS", "Columns that no model may use."),
+    _several("--include", "include", "COLUMNS", "The only columns that a model may use."),
+    _several("--known-after", "known_after", "COLUMNS", "Columns that are known only after the outcome."),
+    _one("--group-by", "COLUMN", "Rows with equal values stay on one side of every split."),
+    _one("--time", "COLUMN", "Test on the latest rows by this column of times."),
+    _one("--split", "HOW", "random, stratified, group, time or a column; 20%; 2024-03 or P3M; folds:5."),
+    click.option("--holdout", type=click.FloatRange(0, 0.9), help="Share of rows kept to measure on.  [default: 0.2]"),
+    _several("--constraint", "constraints", "LIMIT", "accuracy>=0.9, latency<=20ms, size<=5MB, training_time<=60s."),
+    _several("--learner", "learners", "NAMES", "NAME requires, not:NAME or -NAME forbids, first:NAME prefers."),
+    click.option("--track", "tracks", type=Names(*TRACKS), help="Kinds of learners; all that are installed."),
+    click.option("--ensemble/--single", "ensemble", default=None, help="Several models together, or one."),
+    _one("--clusters", "N or A-B", "Number of clusters."),
+    _one("--labels", "COLUMN", "Of a clustering: the column that clusters are compared with."),
+    click.option("--prefer", type=Names(*PREFERENCES), help=f"Beside the score: {', '.join(PREFERENCES)}."),
+    _one("--budget", "TIME", "Time for training and scoring: 90, 120s, 5min, 1h.  [default: 120s]"),
+    click.option("--plans", type=click.IntRange(1, 8), help="Plans that are drafted.  [default: 3]"),
+    click.option("--seed", type=int, help="Of everything that is drawn at random.  [default: 0]"),
+    click.option("--out", type=click.Path(), help="Folder for the package; left out: in the run's folder."),
+    click.option("--dry-run", is_flag=True, help="End with the task and the plans, and train nothing."),
+    _one("--topology", "NAME", "Built-in topology, or a file.  [default: automl]"),
+    click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy."),
+    click.option("--human", type=click.Choice(["console", "none"]), default="console", help="Whom to ask."),
+    click.option("--model", metavar="PROVIDER:NAME", help="Language model that answers for agents.  [default: none]"),
+    click.option("--planner", type=click.Choice(["offline", "model", "sequential", "random"]), help="Chooses the way."),
+    click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that the language model may take."),
+    click.option("--money", type=click.FloatRange(min=0), help="Most US dollars that it may cost."),
+)
+
+
+def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("request", default="")
-@click.option(
-    "--data", "data", multiple=True, metavar="PLACE", help="File, folder, or set such as sklearn:iris; again for more."
-)
-@click.option("--table", default="", metavar="NAME", help="Which sheet, table or file of an archive is meant.")
-@click.option("--budget", type=Duration(), default="120s", show_default=True, help="Time for training and scoring.")
-@click.option(
-    "--track", "tracks", type=Names(*TRACKS), default="traditional", show_default=True, help="Kinds of models."
-)
-@click.option(
-    "--holdout", type=click.FloatRange(0, 0.9), default=0.2, show_default=True, help="Share of rows kept to measure on."
-)
-@click.option("--plans", type=click.IntRange(1, 8), default=3, show_default=True, help="Plans that are weighed.")
-@click.option("--topology", default="automl", show_default=True, metavar="NAME", help="Built-in topology, or a file.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the project; left out: in the run's folder.")
-@click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy.")
-@click.option(
-    "--human", type=click.Choice(["console", "none"]), default="console", show_default=True, help="Whom to ask."
-)
-@click.option("--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Who answers for agents.")
-@click.option("--planner", type=click.Choice(["offline", "model", "sequential", "random"]), help="Who chooses the way.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that the model may take.")
-@click.option("--money", type=click.FloatRange(min=0), help="Most US dollars that the model may cost.")
-@click.option("--seed", default=0, show_default=True)
+@_with_options
 @json_option
-def automl(request: str, data: tuple[str, ...], as_json: bool, **options: JsonValue) -> None:
-    """Build a model: REQUEST says in plain words what to predict; it may be left out where the data say it.
+def automl(request: str, data: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Build a model. Flags, a task file and a sentence in plain English say what to predict.
 
-    Ends with readable code, a fitted model, a report, and an endpoint that was started and called.
+    REQUEST is the sentence, e.g. "Predict churn without customer_id; ROC AUC at least 0.8, answers within 20 ms". Flags
+    win over the task file, the file over the sentence. How the request was read is shown before anything is trained.
+
+    Ends with a readable package, a fitted model, a report, and an endpoint that was started and measured.
     """
     from palmette.automl.arguments import arguments_of
     from palmette.engine import new_run_folder, run_environment
 
-    if not request.strip() and not data:
+    if not request.strip() and not data and not options["task"]:
         raise UserError(
             "There is neither a request nor data.",
-            'For example: palmette automl "Predict the species of a flower" --data sklearn:iris',
+            "For example: palmette automl --data customers.csv --target churn",
             code="nothing-asked",
         )
-    arguments = arguments_of(request, data, **options)  # type: ignore[arg-type]  # as click has checked them
-    name = Path(data[0].replace(":", "-")).stem if data else "automl"
-    present(run_environment("automl", arguments, new_run_folder(name), watching(as_json)), as_json)
+    if options["dry_run"] and options["topology"]:
+        raise click.UsageError("--dry-run has a topology of its own; leave out --topology")
+    arguments = arguments_of(request, data, **options)
+    folder = new_run_folder(Path(data[0].replace(":", "-")).stem if data else "automl")
+    result = run_environment("automl", arguments, folder, watching(as_json, folder))
+    if not options["dry_run"] or result.status != "finished":
+        present(result, as_json)
+    _print_plans({name: result.value(name) for name in ("task", "proposals", "choice")}, as_json)
+
+
+def _print_plans(made: dict[str, Any], as_json: bool) -> None:
+    """The end of a dry run: the plans with their candidates, the chosen one marked."""
+    if as_json:
+        print_json(made)
+        return
+    chosen = made["choice"]["proposal"]["plan"]["name"]
+    rows = [
+        (
+            "→" if one["plan"]["name"] == chosen else "",
+            one["plan"]["name"],
+            ", ".join(each["candidate"]["name"] for each in one["estimates"]),
+            one["plan"]["idea"],
+        )
+        for one in made["proposals"]["proposals"]
+    ]
+    print_table(("", "plan", "candidates", "idea"), rows)
+    click.echo(f"\n{clean(made['choice']['reason'])}")
+    click.echo("Nothing was trained. Leave out --dry-run to train the plan marked →.")

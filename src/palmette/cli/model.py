@@ -1,4 +1,4 @@
-"""The delivered model of an AutoML run, on the end screen."""
+"""The delivered model of an AutoML run, on the end screen: the same verdict, in the same words, as in its report."""
 
 from __future__ import annotations
 
@@ -14,65 +14,71 @@ from palmette.engine import RunResult
 
 SHOWN = 8
 """Lines of the leaderboard."""
-MARKS = {"pass": "✓", "partly": "~", "fail": "✗"}
+COLOURS = {"pass": "green", "partly": "yellow", "fail": "red"}
+
+
+def print_task(task: Any, err: bool = False) -> None:
+    """How the request was read, from the JSON data of its `TaskSpec`."""
+    from palmette.automl.report.interpretation import interpretation_lines
+    from palmette.automl.task_spec.spec import TaskSpec
+
+    click.secho("\nHow the request was read", bold=True, err=err)
+    for line in interpretation_lines(TaskSpec.model_validate(task)):
+        click.secho(line, fg={"?": "yellow", "✗": "red"}.get(line[:1]), err=err)
 
 
 def _facts(result: RunResult) -> dict[str, Any]:
-    """Scores, constraints, leaderboard and delivery."""
-    wanted = ("assessment", "comparison", "delivery", "requirements")
-    found = {name: result.value(name) if name in result.state.artefacts else None for name in wanted}
-    delivery, comparison = found["delivery"], found["comparison"]
+    """The task, the assessment as it is, the leaderboard and the delivery."""
+    artefacts = ("task", "assessment", "comparison", "delivery")
+    found = {name: result.value(name) if name in result.state.artefacts else None for name in artefacts}
+    delivery, comparison, assessment = found["delivery"], found["comparison"], found["assessment"]
     return {
-        "model": delivery and {name: delivery[name] for name in ("folder", "p50", "p95")},
-        "assessment": found["assessment"],
+        "task": found["task"],
+        "model": delivery and {name: delivery[name] for name in ("folder", "package")},
+        "assessment": assessment and {name: value for name, value in assessment.items() if name != "answers"},
         "leaderboard": comparison["leaderboard"] if comparison else [],
         "measured": comparison["measured"] if comparison else "",
-        "better_than_baseline": comparison["better"] if comparison else None,
         "selection": comparison["reason"] if comparison else "",
-        "unread": list(found["requirements"]["unread"]) if found["requirements"] else [],
     }
 
 
+def _begin(summary: Mapping[str, Any]) -> None:
+    if summary["task"]:
+        print_task(summary["task"])
+
+
 def _show(summary: Mapping[str, Any]) -> None:
-    """The score, what was asked for, what it was chosen from, and where it lies."""
-    model, assessment = summary["model"], summary["assessment"]
-    click.echo(_scored(assessment))
-    if not summary["better_than_baseline"]:
-        click.secho("It does not beat the baseline by more than noise.", fg="yellow")
-    for one in assessment["judged"]:
-        click.echo(f"{MARKS[one['status']]} {clean(one['wish'])}: {clean(one['measured'])} ({one['status']})")
-    for words in summary["unread"]:
-        click.secho(f"? not understood, and kept to by nothing: {clean(words)}", fg="yellow")
+    """The verdict, the candidates, and the folder."""
+    from palmette.automl.artefacts import Assessment, LeaderboardRow
+    from palmette.automl.formatting import seconds
+    from palmette.automl.report import verdict_text
+    from palmette.automl.report.tables import leaderboard
+    from palmette.automl.report.verdict import MARKS
+
+    verdict = verdict_text(Assessment.model_validate(summary["assessment"]), summary["measured"])
+    click.secho(verdict.headline, bold=True)
+    for line in (verdict.better, verdict.constraints, *verdict.results):
+        click.echo(f"{click.style(MARKS[line.status], fg=COLOURS[line.status])} {clean(str(line))}")
+    click.echo("; ".join(f"{figure.label}: {figure.value}" for figure in verdict.quantities))
     click.echo()
+    lines = leaderboard([LeaderboardRow.model_validate(one) for one in summary["leaderboard"]])[:SHOWN]
     rows = [
-        ("→" if one["chosen"] else "", one["name"], one["track"], f"{one['score']:.4f}", f"{one['seconds']:.1f} s")
-        for one in summary["leaderboard"][:SHOWN]
+        ("→" if one.row.chosen else "", one.row.name, one.row.track, one.score, one.interval, seconds(one.row.seconds))
+        for one in lines
     ]
-    print_table(("", "candidate", "track", summary["measured"], "training"), rows)
-    click.echo(f"\nproject   {model['folder']}")
-    if (Path(model["folder"]) / "report.html").is_file():
-        click.echo(f"report    {Path(model['folder']) / 'report.html'}")
-    click.echo(f"endpoint  answers a row in {model['p50']:.0f} ms (median), {model['p95']:.0f} ms (95 %)")
-
-
-def _scored(assessment: Mapping[str, Any]) -> str:
-    """The metric of the run."""
-    where = f"on {assessment['rows']} rows that no training saw" if assessment["rows"] else "out of fold"
-    if assessment["unmeasured"]:
-        return str(assessment["unmeasured"])
-    if not assessment["scores"]:
-        return f"Nothing could be measured {where}."
-    first = assessment["scores"][0]
-    interval = f"95 % interval {first['low']:.4g} to {first['high']:.4g}"
-    baseline = "" if first["baseline"] is None else f"; best baseline {first['baseline']:.4g}"
-    return f"{click.style(first['metric'], bold=True)} {first['value']:.4g} {where} ({interval}{baseline})"
+    print_table(("", "candidate", "track", summary["measured"], "95 % interval", "training"), rows)
+    folder = Path(summary["model"]["folder"])
+    click.echo(f"\nproject   {folder}")
+    if (folder / "report.html").is_file():
+        click.echo(f"report    {folder / 'report.html'}")
 
 
 def _next(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     run = summary["run"]
     yield "serve it", f"palmette serve {run}"
     yield "ask it", f"palmette predict {run} --input FILE"
+    yield "retrain it", f"palmette retrain {run} --data FILE"
     yield "read it", near(Path(summary["model"]["folder"]))
 
 
-REPORT = Report("Model", "model", _facts, _show, _next)
+REPORT = Report("Model", "model", _facts, _show, _next, _begin)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 
 import click
 from pydantic import JsonValue
 
+from palmette.automl.live import task_of
+from palmette.cli.model import print_task
 from palmette.cli.screen import first_line
 from palmette.engine import Entry, Observer
 from palmette.engine import events as e
@@ -17,7 +20,9 @@ from palmette.engine import events as e
 class Progress:
     """Prints to standard error, so that standard output stays for results."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` of the run: where artefacts are that are shown as soon as they are there."""
+        self._folder = folder
         self._live = sys.stderr.isatty()
         self._started = time.monotonic()
 
@@ -31,6 +36,8 @@ class Progress:
         if line:
             self._clear()
             click.echo(f"{time.monotonic() - self._started:6.1f} s  {line}", err=True)
+        if task := task_of(entry.event, self._folder):
+            print_task(task, err=True)
 
     def progress(self, actor: str, message: str) -> None:
         if self._live:
@@ -45,7 +52,8 @@ class Progress:
 class EventLines:
     """Prints every event and message as a JSON object a line, to standard error: for programs that watch a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
         self._started = time.monotonic()
 
     def opened(self, about: str) -> None:
@@ -53,6 +61,8 @@ class EventLines:
 
     def event(self, entry: Entry) -> None:
         self._print(entry.event.model_dump(mode="json"))
+        if task := task_of(entry.event, self._folder):
+            self._print({"kind": "task", "task": task})
 
     def progress(self, actor: str, message: str) -> None:
         self._print({"kind": "progress", "actor": actor, "message": message})
@@ -62,9 +72,10 @@ class EventLines:
         click.echo(json.dumps(line, ensure_ascii=False), err=True)
 
 
-def watching(as_json: bool) -> Observer:
-    """Who watches a run for a command."""
-    return EventLines() if as_json else Progress()
+def watching(as_json: bool, folder: Path | None = None) -> Observer:
+    """The observer of a command; with the run's folder, it shows how a request was read before anything is trained."""
+    return EventLines(folder) if as_json else Progress(folder)
+
 
 
 def _line(event: e.Event) -> str:

@@ -20,3 +20,5 @@ class Report(NamedTuple):
     """Prints the product, from the JSON object."""
     next: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
     """What to do with it: in a word or two, and the command."""
+    begin: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Prints the part of the screen before all others."""

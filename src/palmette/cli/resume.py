@@ -28,4 +28,5 @@ def resume(run: str, approve: tuple[str, ...], human: str, as_json: bool) -> Non
 
     agreed = tuple(STAGES.get(name, name) for name in approve)
     asked = NoHuman() if human == "none" else ConsoleHuman()
-    present(resume_run(find_run(run), watching(as_json), human=asked, agreed=agreed), as_json)
+    folder = find_run(run)
+    present(resume_run(folder, watching(as_json, folder), human=asked, agreed=agreed), as_json)

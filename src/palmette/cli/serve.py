@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import json
 import shlex
 import socket
@@ -45,16 +44,14 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
 
 
 def _say(url: str, row: dict[str, object], as_json: bool) -> None:
-    """Where it can be reached, and how it is asked."""
+    """Prints its address and an example of a request."""
     body = json.dumps(row, ensure_ascii=False)
     ask = f"curl -s {url}/predict -H 'Content-Type: application/json' -d {shlex.quote(body)}"
-    has_page = importlib.util.find_spec("gradio") is not None
     if as_json:
-        print_json({"url": url, "docs": f"{url}/docs", "page": f"{url}/page" if has_page else None, "row": row})
+        print_json({"url": url, "docs": f"{url}/docs", "row": row})
         return
-    click.echo(f"endpoint  {click.style(url, bold=True)}  (Ctrl-C ends it)")
+    click.echo(f"endpoint  {click.style(url, bold=True)}  (Ctrl-C stops it)")
     click.echo(f"docs      {url}/docs")
-    click.echo(f"page      {url}/page" if has_page else "page      needs gradio: pip install 'palmette[page]'")
     click.echo(f"try it    {ask}")
 
 

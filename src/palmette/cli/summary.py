@@ -63,6 +63,8 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     """Prints the screen of `summary_of(result)` to standard output."""
     report = REPORTS.get(result.state.opened.environment if result.state.opened else "")
     is_made = report is not None and bool(summary.get(report.made))
+    if report is not None:
+        report.begin(summary)
     _title("What was done")
     print_table(("actor", "status", "invocations", "failed attempts", "time"), _steps(summary))
     if checks := [one for actor in result.state.actors.values() for one in actor.measurements]:

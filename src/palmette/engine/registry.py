@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 
 from palmette.errors import DeveloperError, PalmetteError, UserError, did_you_mean
 
-Kind = Literal["actor", "planner", "check", "track", "knowledge", "provider", "environment", "observer"]
+Kind = Literal["actor", "planner", "knowledge", "provider", "environment", "observer", "encoder", "learner", "problem"]
 T = TypeVar("T", bound=Callable[..., Any])
 
 _registered: dict[tuple[Kind, str], Any] = {}

@@ -1,7 +1,8 @@
-"""Small tables to plan on, with the same algorithms on every machine; what they need is imported only for them."""
+"""Small tables to plan on, with the same learners on every machine; what they need is imported only for them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,14 +12,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Installed is what the tests expect, and nothing is looked up outside."""
     from small_plans import HERE
 
-    from palmette.automl.modalities.tabular import modality
+    from palmette.automl import composition
+    from palmette.automl.planning import drafting
 
-    monkeypatch.setattr(modality, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
+    monkeypatch.setattr(composition, "_unavailable", lambda one: "" if one.name in HERE else "It is not installed.")
     monkeypatch.delenv("PALMETTE_LITERATURE", raising=False)
+    drafting.drafted.cache_clear()
+    yield
+    drafting.drafted.cache_clear()
 
 
 @pytest.fixture(scope="session")

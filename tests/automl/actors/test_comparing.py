@@ -1,94 +1,130 @@
-"""What is delivered of all that was trained."""
+"""What is delivered of all that was trained, by verified out-of-fold outputs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from small_projects import blueprint_of
 
-from palmette.automl.actors.comparator import actor as comparing
-from palmette.automl.actors.comparator.actor import Comparator, ComparatorInput
-from palmette.automl.artefacts import Assembly, Comparison, TrackRun
-from palmette.automl.measure import METRICS
-from palmette.automl.requirements import Constraint, ProblemPart, Requirements
-from palmette.automl.selection import Candidate, Judge, Trial
-from palmette.automl.store import Store
-from palmette.engine import Context
-from palmette.sandbox import Sandbox
+pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
-CLASSES = ("bad", "good")
-RIGHT = np.arange(200) % 2
-FOLDER = "tracks/traditional"
+from small_coding import Shop, candidate, codes
+
+from palmette.automl.actors.comparator.actor import Comparator
+from palmette.automl.actors.comparator.fitting import Fitted, Fitter
+from palmette.automl.artefacts import Assembly, Comparison
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.samples import DataSplits
+from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
+from palmette.automl.trials import Trial
+from palmette.engine import Violation
 
 
-def candidate(name: str, algorithm: str, share: float) -> Candidate:
-    """One that is right in this share of the rows, each time in others."""
-    right = np.random.default_rng(len(name)).random(len(RIGHT)) < share
-    said = np.where(right, RIGHT, 1 - RIGHT)
-    trial = Trial(name=name, algorithm=algorithm, settings={}, status="finished", seconds=1.0)
-    return Candidate(trial, np.column_stack([1 - said, said]) * 0.8 + 0.1)
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    return Shop(tmp_path_factory.mktemp("shop"))
 
 
-def choose(
-    found: list[Candidate],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    times: int = 1,
-    limit: Constraint | None = None,
-) -> Comparison:
-    """What is chosen, that many times one after the other; of `knn`, a fitted model has 30 kB."""
-    store, judge = Store(folder), Judge(METRICS["accuracy"], np.array(CLASSES)[RIGHT], classes=CLASSES)
-    track = store.folder("project") / FOLDER
-    for one in found:
-        (track / "fold_models" / one.name).mkdir(parents=True)
-        (track / "fold_models" / one.name / "0.joblib").write_bytes(b"fitted" * (5000 if one.name == "knn" else 1))
-    of = {"dummy": "baseline", "linear": "baseline"}
-    known = [comparing._Known(of.get(one.name, "traditional"), track, one) for one in found]
-    monkeypatch.setattr(Comparator, "_known", lambda *_: (known, judge))
-    run = TrackRun(track="traditional", folder=FOLDER, seconds=1.0, candidates=len(found))
-    made = Assembly(files=(), store="project", tracks=(run,))
-    wanted = Requirements(text="", problem=ProblemPart(constraints=(limit,))) if limit else None
-    asked = ComparatorInput.model_construct(blueprint=blueprint_of("binary"), assembly=made, requirements=wanted)
-    for _ in range(times):
-        attempt = Comparator(store, Sandbox()).run(asked, Context("comparator", folder))
-        assert attempt.output is not None
-    assert isinstance(attempt.output, Comparison)
-    return attempt.output
+@pytest.fixture(autouse=True)
+def _unfitted(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
+    """Packages are there without being fitted."""
+
+    def fitted(self: Fitter, chosen: Any, baseline: Any, board: Any) -> Any:
+        (self.store.fresh("package-1") / "model").mkdir()
+        same = baseline is not None and baseline.members == chosen.members
+        return Fitted("package-1", (), 1.0), Fitted("package-1" if same else "baseline-1", (), 1.0)
+
+    monkeypatch.setattr(Fitter, "fitted", fitted)
 
 
-def test_what_was_chosen_can_be_chosen_again_whatever_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "SHOWN", 0)
-    found = [candidate("dummy", "dummy", 0.5), candidate("linear", "linear", 0.7), candidate("knn", "knn", 0.9)]
-    made = choose(found, tmp_path, monkeypatch, times=2)
-    assert "knn" in {one.name for one in made.selection.members} and made.better
-    assert {one.track for one in made.leaderboard} <= {"baseline", "ensemble"}
-    assert (tmp_path / "project" / "model" / "fold_models" / "knn" / "0.joblib").is_file()
+def result(shop: Shop, name: str, share: float, seconds: float = 1.0, **fields: Any) -> CandidateResult:
+    """A candidate that is right in this share of the rows, each in others."""
+    splits = DataSplits.of(shop.known["samples"], shop.known["profile"])
+    truth = problem_of(shop.known["blueprint"]).encoded_target(splits.train, candidate("linear").strategy)
+    assert truth is not None
+    right = np.random.default_rng(len(name)).random(len(truth)) < share
+    said = np.where(right, truth, 1 - truth)
+    outputs = np.column_stack([1 - said, said]) * 0.8 + 0.1
+    trial = Trial(candidate=candidate(name, **fields), status="finished", seconds=seconds)
+    return CandidateResult(trial, outputs)
 
 
-def test_a_baseline_that_is_delivered_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = choose([candidate("dummy", "dummy", 0.5), candidate("linear", "linear", 0.9)], tmp_path, monkeypatch)
-    assert not made.better and made.reason.endswith("by 100% linear; that is a baseline, and nothing is better.")
+def choose(shop: Shop, *results: CandidateResult, **changes: Any) -> tuple[Comparison, Any, Comparator]:
+    """What is chosen, with its input and the actor."""
+    load = CandidateLoad(tuple(one.trial for one in results), results)
+    write_results(shop.store.fresh("search-1"), load)
+    fields: dict[str, Any] = {"assembly": Assembly(store="search-1", tracks=(), seconds=2.0)}
+    task = shop.known["task"].model_copy(update=changes.pop("task", {}))
+    blueprint = shop.known["blueprint"].model_copy(update={"seconds": 20.0, **changes})
+    asked, actor = shop.input(Comparator, **fields, task=task, blueprint=blueprint), shop.make(Comparator)
+    made = actor.run(asked, shop.context()).output
+    assert isinstance(made, Comparison) and actor.check(asked, made, shop.context()).ok
+    return made, asked, actor
 
 
-@pytest.mark.parametrize(
-    ("limit", "names"),
-    [
-        ("model size <= 100000", {"linear", "knn"}),
-        ("model size <= 20000", {"linear"}),
-        ("model size > 20000", {"linear", "knn"}),
-        ("parameters < 600", {"linear", "knn"}),
-        ("parameters < 100", {"linear"}),
-        ("parameters < 2", {"linear", "knn"}),
-    ],
-)
-def test_what_is_delivered_keeps_a_limit_where_something_does(
-    limit: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(comparing, "parameters_of", lambda *_: {"linear": 5, "knn": 500})
-    quantity, sign, value = limit.rsplit(" ", 2)
-    wanted = Constraint.model_validate({"quantity": quantity, "comparison": sign, "value": float(value), "words": ""})
-    found = [candidate("linear", "linear", 0.7), candidate("knn", "knn", 0.9)]
-    chosen = {one.name for one in choose(found, tmp_path, monkeypatch, limit=wanted).selection.members}
-    assert ("knn" in chosen) == ("knn" in names) and chosen <= names
+def names(made: Comparison) -> set[str]:
+    return {one.candidate.name for one in made.selection.members}
+
+
+def weak(shop: Shop) -> list[CandidateResult]:
+    return [result(shop, "dummy", 0.5), result(shop, "linear-baseline", 0.7)]
+
+
+def test_the_strongest_is_chosen_and_baselines_stay_on_the_leaderboard(shop: Shop) -> None:
+    made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), ensembling="single")
+    assert names(made) == {"lightgbm"} and made.package == "package-1" and made.baseline == "baseline-1"
+    assert {one.name: one.track for one in made.leaderboard} == {
+        "lightgbm": "traditional", "linear-baseline": "baseline", "dummy": "baseline"
+    }  # fmt: skip
+    assert "the best baseline, linear-baseline, has" in made.reason
+
+
+def test_a_score_that_was_changed_is_found(shop: Shop) -> None:
+    made, asked, actor = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95))
+    selection = made.selection.model_copy(update={"score": 0.999})
+    wrong = actor.check(asked, made.model_copy(update={"selection": selection}), shop.context())
+    assert codes(wrong) == ["score-differs"] and actor.implicated(wrong.violations[0], made)
+
+
+def test_an_ensemble_has_a_row_of_its_own(shop: Shop) -> None:
+    several = [result(shop, name, 0.85) for name in ("lightgbm", "lightgbm-deep", "extra_trees")]
+    made, _, _ = choose(shop, *weak(shop), *several, ensembling="mean")
+    assert len(names(made)) > 1 and [one.name for one in made.leaderboard if one.chosen] == ["ensemble"]
+
+
+def test_a_baseline_may_be_all_that_there_is(shop: Shop) -> None:
+    made, _, _ = choose(shop, *weak(shop))
+    assert names(made) == {"linear-baseline"} and made.baseline == made.package
+
+
+def test_only_learners_that_the_request_allows_are_delivered(shop: Shop) -> None:
+    wishes = [{"name": "linear", "level": "forbidden"}]
+    task = type(shop.known["task"]).model_validate({**shop.known["task"].model_dump(), "learners": wishes})
+    found = [*weak(shop), result(shop, "lightgbm", 0.6)]
+    made, _, _ = choose(shop, *found, task={"learners": task.learners})
+    assert names(made) == {"lightgbm"}
+
+
+def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
+    """Of 20 seconds 17 are left after the search: a candidate of 200 seconds in its folds is not fitted again."""
+    found = [*weak(shop), result(shop, "lightgbm", 0.95, seconds=200.0), result(shop, "extra_trees", 0.9)]
+    made, _, _ = choose(shop, *found)
+    assert "lightgbm" not in names(made) and "extra_trees" in names(made)
+
+
+def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Violation(code="fit-failed", message="The final fit fails.", subject="own_features.py")
+    monkeypatch.setattr(Fitter, "fitted", lambda *_: (wrong, None))
+    load = CandidateLoad(tuple(one.trial for one in weak(shop)), tuple(weak(shop)))
+    write_results(shop.store.fresh("search-1"), load)
+    asked = shop.input(Comparator, assembly=Assembly(store="search-1", tracks=()))
+    attempt = shop.make(Comparator).run(asked, shop.context())
+    assert attempt.output is None and codes(attempt) == ["fit-failed"]
+
+
+def test_results_that_are_gone_are_trained_again(shop: Shop, tmp_path: Path) -> None:
+    asked = shop.input(Comparator, assembly=Assembly(store="search-none", tracks=()))
+    attempt = shop.make(Comparator).run(asked, shop.context())
+    assert attempt.output is None and codes(attempt) == ["model-missing"]

@@ -1,96 +1,84 @@
-"""What was asked for, against what was measured."""
+"""Constraints and wishes of the request, against measured numbers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-pytest.importorskip("lightgbm", reason="the extra automl is not installed")
+from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
+from palmette.automl.artefacts import Latency, Score
+from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 
-import joblib
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import Ridge
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
-
-from palmette.automl.actors.implementation_verifier.counting import parameters_of
-from palmette.automl.actors.implementation_verifier.judging import Answering, Measured, judged
-from palmette.automl.project import Project
-from palmette.automl.requirements import Requirements
-from palmette.sandbox import Sandbox
+SCORES = {"f1": Score(metric="f1", value=0.8, low=0.75, high=0.85)}
+LATENCY = Latency(p50=10.0, p95=14.0, low=9.0, high=12.0, requests=200, batch_seconds=1.5)
 
 
-def measured_of(algorithms: str, **more: Any) -> Measured:
-    known = {"members": {f"{one}-1": one for one in algorithms.split()}, "answering": None}
-    return Measured({}, "out of fold", training_seconds=1.0, megabytes=1.0, **known | more)
+def measured(learners: str = "lightgbm", **more: Any) -> Measured:
+    known: dict[str, Any] = {
+        "scores": SCORES, "scored": "on the hold-out", "training_seconds": 30.0, "megabytes": 2.0, "latency": LATENCY
+    }  # fmt: skip
+    return Measured(**{**known, **more}, learners=tuple(learners.split()))
+
+
+@pytest.mark.parametrize(("limit", "more", "told"), [
+    (("latency", "<=", 0.02), {}, "pass 10 ms (9 ms to 12 ms)"),
+    (("latency", "<=", 0.0115), {}, "partly 10 ms (9 ms to 12 ms)"),
+    (("latency", "<=", 0.0095), {}, "partly 10 ms (9 ms to 12 ms)"),
+    (("latency", "<", 0.008), {}, "fail 10 ms (9 ms to 12 ms)"),
+    (("latency", "<=", 1.0), {"latency": None}, "fail not measured: the endpoint did not start"),
+    (("batch_time", "<=", 1.0), {}, "fail 1.5 s for all held-out rows"),
+    (("size", "<=", 2e6), {}, "pass 2 MB"),
+    (("size", "<", 1e6), {}, "fail 2 MB"),
+    (("training_time", "<=", 29.0), {}, "fail 30.0 s"),
+    (("parameters", "<=", 1000), {"parameters": 900}, "pass 900 parameters"),
+    (("parameters", "<=", 1000), {}, "fail not measured: the model has none that can be counted"),
+    (("score", ">=", 0.7), {}, "pass F1 0.800 on the hold-out (95 % interval 0.750 to 0.850)"),
+    (("score", ">=", 0.78), {}, "partly F1 0.800 on the hold-out (95 % interval 0.750 to 0.850)"),
+    (("score", ">=", 0.84), {}, "partly F1 0.800 on the hold-out (95 % interval 0.750 to 0.850)"),
+    (("score", ">", 0.9), {}, "fail F1 0.800 on the hold-out (95 % interval 0.750 to 0.850)"),
+])  # fmt: skip
+def test_a_limit_within_the_spread_is_kept_partly(
+    limit: tuple[Any, str, float], more: dict[str, Any], told: str
+) -> None:
+    quantity, comparison, value = limit
+    constraint = Constraint.model_validate({"quantity": quantity, "comparison": comparison, "value": value})
+    (found,) = judged(TaskSpec(constraints=(constraint,)), measured(**more))
+    assert f"{found.status} {found.measured}" == told
+
+
+def test_a_score_of_another_metric_is_judged_by_its_own_value() -> None:
+    limits = [Constraint(quantity="score", metric=name, comparison=">=", value=0.5) for name in ("f1", "r2")]
+    found = list(judged(TaskSpec(constraints=tuple(limits)), measured()))
+    assert [one.status for one in found] == ["pass", "fail"] and overall(found) == "partly"
+    assert found[1].measured == "not measured: r2 cannot be computed on these rows"
 
 
 @pytest.mark.parametrize(("wishes", "members", "told"), [
-    ("must gradient_boosting", "lightgbm", "only gradient_boosting: pass"),
-    ("must gradient_boosting", "lightgbm linear", "only gradient_boosting: fail"),
-    ("must xgboost, must lightgbm", "xgboost lightgbm", "only lightgbm or xgboost: pass"),
-    ("not neural_network", "mlp lightgbm", "no neural_network: fail"),
-    ("not neural_network", "lightgbm", "no neural_network: pass"),
-    ("must tree_ensemble, not boosting", "extra_trees", "only tree_ensemble: pass; no boosting: pass"),
-    ("must ensemble", "lightgbm linear", "several models together: pass"),
-    ("must ensemble", "lightgbm", "several models together: fail"),
-    ("not ensemble, must lightgbm", "lightgbm", "only lightgbm: pass; a single model: pass"),
-    ("may catboost", "lightgbm", ""),
+    ("required gradient_boosting", "lightgbm", "only gradient_boosting: pass"),
+    ("required gradient_boosting", "lightgbm linear", "only gradient_boosting: fail"),
+    ("required xgboost, required lightgbm", "xgboost lightgbm", "only lightgbm or xgboost: pass"),
+    ("forbidden linear", "linear lightgbm", "no linear: fail"),
+    ("forbidden linear", "lightgbm", "no linear: pass"),
+    ("preferred catboost", "lightgbm", ""),
 ])  # fmt: skip
-def test_families_of_algorithms_are_judged_by_their_members(wishes: str, members: str, told: str) -> None:
-    named = [dict(zip(("mood", "name"), wish.split(), strict=True)) | {"words": "x"} for wish in wishes.split(", ")]
-    wanted = Requirements.model_validate({"text": "x", "model": {"algorithms": named}})
-    measured = measured_of(members)
-    assert "; ".join(f"{one.wish}: {one.status}" for one in judged(wanted, measured)) == told
+def test_families_of_learners_are_judged_by_the_members(wishes: str, members: str, told: str) -> None:
+    named = [dict(zip(("level", "name"), wish.split(), strict=True)) for wish in wishes.split(", ")]
+    task = TaskSpec(learners=tuple(map(LearnerWish.model_validate, named)))
+    assert "; ".join(f"{one.wish}: {one.status}" for one in judged(task, measured(members))) == told
 
 
-@pytest.mark.parametrize(("per", "answering", "told"), [
-    ("row", Answering(3.0, 1.5, 200), "3.0 ms a row: pass"),
-    ("set", Answering(3.0, 1.5, 200), "1.50 s for 200 rows: fail"),
-    ("set", Answering(3.0, 0.5, 200), "0.50 s for 200 rows: pass"),
-    (None, None, "not measured: the endpoint did not start: fail"),
+@pytest.mark.parametrize(("ensemble", "members", "told"), [
+    (True, "lightgbm linear", "several models together: 2 models: pass"),
+    (True, "lightgbm", "several models together: 1 model: fail"),
+    (False, "lightgbm", "a single model: 1 model: pass"),
 ])  # fmt: skip
-def test_a_time_for_all_rows_is_not_that_of_one(per: str | None, answering: Answering | None, told: str) -> None:
-    limit = {"quantity": "prediction time", "comparison": "<=", "value": 1.0, "per": per, "words": "x"}
-    wanted = Requirements.model_validate({"text": "x", "problem": {"constraints": [limit]}})
-    measured = measured_of("lightgbm", answering=answering)
-    assert [f"{one.measured}: {one.status}" for one in judged(wanted, measured)] == [told]
+def test_the_number_of_models_is_judged(ensemble: bool, members: str, told: str) -> None:
+    (found,) = judged(TaskSpec(ensemble=ensemble), measured(members))
+    assert f"{found.wish}: {found.measured}: {found.status}" == told
 
 
-@pytest.mark.parametrize(("counts", "told"), [
-    ({"mlp-1": 700, "tabm-1": 200}, "900 in all fitted models: pass"),
-    ({"mlp-1": 700, "tabm-1": 700}, "1,400 in all fitted models: fail"),
-    ({"mlp-1": 700, "tabm-1": 0}, "700 in all fitted models; tabm has none that could be counted: pass"),
-    ({"mlp-1": 0, "tabm-1": 0}, "mlp, tabm have none that could be counted: partly"),
-    (None, "not measured: the fitted models cannot be read: fail"),
-])  # fmt: skip
-def test_parameters_are_those_of_all_members_that_have_any(counts: dict[str, int] | None, told: str) -> None:
-    limit = {"quantity": "parameters", "comparison": "<=", "value": 1000, "words": "x"}
-    wanted = Requirements.model_validate({"text": "x", "problem": {"constraints": [limit]}})
-    measured = measured_of("mlp tabm", parameters=counts)
-    assert [f"{one.measured}: {one.status}" for one in judged(wanted, measured)] == [told]
-
-
-def test_parameters_are_counted_where_a_model_has_them(tmp_path: Path, sandbox: Sandbox) -> None:
-    """Weights of lines and networks, wherever in the fitted object; of trees none."""
-    x, y = np.arange(24.0).reshape(8, 3), np.arange(8) % 2
-    with pytest.warns(ConvergenceWarning):
-        network = MLPClassifier((4,), max_iter=1).fit(x, y)
-    fitted = {
-        "line": [Ridge().fit(x, y), {"within": [make_pipeline(StandardScaler(), Ridge()).fit(x, y)]}],
-        "mlp": [network, {"twice": (network, network)}],
-        "tree": [DecisionTreeClassifier().fit(x, y)],
-    }
-    for name, models in fitted.items():
-        folder = tmp_path / "model" / "fold_models" / name
-        folder.mkdir(parents=True)
-        for number, model in enumerate(models):
-            joblib.dump(model, folder / f"{number}.joblib")
-    network_size = (3 * 4 + 4) + (4 * 1 + 1)
-    counted = parameters_of(Project(tmp_path, sandbox), tmp_path / "scratch")
-    assert counted == {"line": 2 * (3 + 1), "mlp": 2 * network_size, "tree": 0}
+def test_a_wish_that_cannot_be_met_is_failed() -> None:
+    found = list(judged(TaskSpec(unmet=("a notebook: not supported",)), measured()))
+    assert [(one.wish, one.status) for one in found] == [("a notebook: not supported", "fail")]
+    assert overall(found) == "fail" and overall([]) == "pass"

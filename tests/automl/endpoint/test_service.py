@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import http
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from palmette.automl.endpoint import Answer
+from palmette.automl.endpoint import Answer, Expected, check_endpoint, checking, measure_latency
 from palmette.automl.endpoint import service as at_work
-from palmette.automl.endpoint.measure import Asked, measure
 from palmette.automl.endpoint.service import Reply, Service
 from palmette.sandbox import Sandbox
 
 SERVES = """
 import socket, sys, time
+app = None
 server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
 while True:
     one = server.accept()[0]
@@ -60,9 +59,21 @@ def test_an_answer_without_end_is_none(
     ],
 )
 def test_answers_that_are_none_are_a_failure_of_the_project(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With any status: a violation, and not an end of whoever asks."""
-    monkeypatch.setattr(sys.modules[measure.__module__], "LOGGED", 0)
+    """With any status a violation, never an exception."""
+    monkeypatch.setattr(checking, "LOGGED", 0)
     for status in (http.HTTPStatus.OK, http.HTTPStatus.UNPROCESSABLE_ENTITY):
         service: Any = SimpleNamespace(call=lambda *_, status=status: Reply(status, text, 0.0), output=lambda: "")
-        found = measure(service, Asked([{"a": 1.0}], [Answer("good", {"good": 1.0})]))
+        found = check_endpoint(service, Expected([{"a": 1.0}], [Answer("good", {"good": 1.0})]))
         assert found.violations and all(one.code for one in found.violations)
+
+
+def test_latency_is_measured_after_a_warm_up_with_its_spread() -> None:
+    service: Any = SimpleNamespace(call=lambda *_: Reply(200, "{}", next(seconds)))
+    slow: Any = SimpleNamespace(call=lambda *_: Reply(200, "{}", 0.5))
+    assert measure_latency(slow, [{"a": 1.0}]).requests == 24
+    seconds = iter([0.011] * 20 + [0.010] * 20 + [0.014] * 20 + [0.012] * 80)
+    found = measure_latency(service, [{"a": 1.0}, {"a": 2.0}])
+    assert (found.p50, found.low, found.high, found.requests) == (12.0, 10.0, 14.0, 120) and found.p95 == 14.0
+    refusing: Any = SimpleNamespace(call=lambda *_: Reply(422, "no", 0.01))
+    with pytest.raises(ValueError, match="got 422: no"):
+        measure_latency(refusing, [{"a": 1.0}])

@@ -15,10 +15,10 @@ from palmette.automl.measure import (
     Predictions,
     blocks,
     difference,
+    error_reduction,
     interval,
     metric_of,
     score,
-    skill,
     undefined,
 )
 from palmette.automl.measure.intervals import _scored
@@ -125,9 +125,9 @@ def test_perfect_predictions_have_the_perfect_score() -> None:
 
 
 def test_skill_is_the_share_of_the_dummys_error() -> None:
-    assert skill(METRICS["rmse"], 2.0, dummy=8.0) == 0.75
-    assert skill(METRICS["accuracy"], 0.9, dummy=0.8) == pytest.approx(0.5)
-    assert skill(METRICS["accuracy"], 0.7, dummy=0.8) < 0
+    assert error_reduction(METRICS["rmse"], 2.0, dummy=8.0) == 0.75
+    assert error_reduction(METRICS["accuracy"], 0.9, dummy=0.8) == pytest.approx(0.5)
+    assert error_reduction(METRICS["accuracy"], 0.7, dummy=0.8) < 0
     assert METRICS["rmse"].better(1.0, 2.0) and METRICS["f1"].better(2.0, 1.0)
 
 

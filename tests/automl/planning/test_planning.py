@@ -1,117 +1,169 @@
-"""What plans are judged by before anything is trained: costs, limits, scores, and what words mean."""
+"""What plans are judged by before anything is trained: costs, limits, scores, timestamps, and what a round measures."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pandas", reason="pandas is not installed")
 
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette.automl.data import Aim, HoldOut
+from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Plans, Treatment
+from palmette.automl.candidates import Candidate, Derived
+from palmette.automl.composition import learner_named
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import Cost
 from palmette.automl.measure import metric_of
-from palmette.automl.modalities import clustering
-from palmette.automl.modalities.tabular import modality
-from palmette.automl.planning import algorithms
-from palmette.automl.planning.costs import Cost, Size, cost, costs
-from palmette.automl.planning.limits import SETTINGS, needs, together
-from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected, measured
-from palmette.automl.planning.wishes import wishes_of
-from palmette.automl.profile import MetaFeature, Profile
-from palmette.automl.profile.artefacts import Frequent, NumberFacts, TargetProfile
-from palmette.automl.requirements import Constraint, Requirements, read_request
+from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
+from palmette.automl.planning.constraints import constraints_of, needs
+from palmette.automl.planning.costs import REQUEST, Costs, digest
+from palmette.automl.planning.rounds import revised, round_seconds
+from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected_score, measured
+from palmette.automl.planning.strategies import shares
+from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
+from palmette.automl.profile import Frequent, MetaFeature, NumberFacts, Profile, TargetProfile
+from palmette.automl.samples import Column, DataFile, HoldOut, Reading, Samples, SplitRequest
+from palmette.automl.task_spec.spec import Constraint, TaskSpec
+from palmette.engine import Context, Violation
 
-HERE = ("lightgbm", "xgboost", "extra_trees", "random_forest", "linear", "knn", "mlp")
-SIZES = st.builds(
-    Size, st.integers(10, 10**6), st.integers(1, 1000), st.sampled_from([1, 3, 10]), st.integers(2, 8)
-)
-
-
-def limit(quantity: str, value: float, comparison: str = "<=", per: str | None = None) -> Constraint:
-    fields = {"quantity": quantity, "comparison": comparison, "value": value, "per": per, "words": "?"}
-    return Constraint.model_validate(fields)
+FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))
+LEARNERS = ("lightgbm", "linear", "extra_trees", "knn", "mlp")
 
 
-@given(st.sampled_from(sorted(costs().algorithms)), SIZES)
-def test_more_rows_columns_or_folds_never_cost_less(name: str, size: Size) -> None:
-    less = cost(name, size)
-    for more in (size._replace(rows=2 * size.rows), size._replace(features=2 * size.features), size._replace(folds=9)):
-        assert all(a >= b > 0 for a, b in zip(cost(name, more), less, strict=True))
+def limit(quantity: str, value: float, comparison: str = "<=") -> Constraint:
+    return Constraint.model_validate({"quantity": quantity, "comparison": comparison, "value": value})
 
 
-def test_an_algorithm_that_was_never_measured_is_taken_for_the_dearest() -> None:
-    size = Size(1000, 10, 1, 5)
-    assert cost("unheard_of", size).seconds >= max(cost(name, size).seconds for name in ("linear", "knn"))
+def candidate(learner: str, **fields: Any) -> Candidate:
+    return Candidate(name=learner, learner=learner, **fields)
 
 
-def test_models_that_answer_together_prepare_a_row_once() -> None:
-    one = cost("lightgbm", Size(1000, 10, 1, 5))
-    both = together([one, one])
-    assert both.megabytes == 2 * SETTINGS * one.megabytes and both.seconds == one.seconds
-    assert one.milliseconds < both.milliseconds < 2 * SETTINGS * one.milliseconds
+# Costs
+
+
+@given(st.sampled_from(LEARNERS), st.integers(10, 10**5), st.integers(1, 500))
+def test_more_rows_or_columns_never_cost_less(name: str, rows: int, columns: int) -> None:
+    def cost(rows: int, columns: int) -> Cost:
+        facts = DataFacts(rows, columns, "regression", 1, 0, "rmse", 5, ("number",))
+        return Costs(facts).of(candidate(name))
+
+    less = cost(rows, columns)
+    for more in (cost(2 * rows, columns), cost(rows, 2 * columns)):
+        assert all(one >= other > 0 for one, other in zip(more, less, strict=True))
+
+
+def test_measured_numbers_take_the_place_of_estimates() -> None:
+    light, linear = candidate("lightgbm"), candidate("linear")
+    before = Costs(FACTS)
+    done = MeasuredRound(
+        plan="a-plan",
+        candidates=(MeasuredCandidate(candidate=light, score=1.0, seconds=7.0),),
+        members=("lightgbm",),
+        milliseconds=3 * before.of(light).milliseconds,
+        megabytes=2 * before.of(light).megabytes,
+        seconds=9.0,
+    )
+    after = Costs(FACTS, (done,))
+    assert after.of(light).seconds == 7.0
+    assert after.of(light).milliseconds == pytest.approx(done.milliseconds or 0, rel=0.1)
+    assert after.of(linear).megabytes == pytest.approx(2 * before.of(linear).megabytes, rel=0.2)
+    assert after.of(linear).milliseconds == pytest.approx(3 * before.of(linear).milliseconds, rel=0.2)
+
+
+def test_an_ensemble_handles_a_request_once() -> None:
+    light, linear = candidate("lightgbm"), candidate("linear")
+    costs = Costs(FACTS)
+    both = costs.together([light, linear])
+    assert both.milliseconds < costs.of(light).milliseconds + costs.of(linear).milliseconds - REQUEST / 2
+
+
+def test_plans_are_equal_by_what_they_train_and_deliver() -> None:
+    one = Plan(name="a", idea="?", candidates=(candidate("linear"), candidate("knn", settings={"n": 3})))
+    same = one.model_copy(update={"name": "b", "candidates": one.candidates[::-1]})
+    assert digest(one) == digest(same) != digest(one.model_copy(update={"ensembling": "single"}))
+
+
+# Constraints
 
 
 def test_a_limit_is_compared_in_its_own_unit_and_only_from_above() -> None:
-    limits = [
-        limit("training time", 60), limit("prediction time", 0.01, "<", "row"), limit("model size", 1e6),
-        limit("prediction time", 1.0, "<", "set"), limit("model size", 1e6, ">="),
-    ]  # fmt: skip
-    found = needs(Cost(seconds=30.0, megabytes=2.0, milliseconds=10.0), limits)
-    assert [one.times for one in found] == [pytest.approx(0.5), pytest.approx(1.0), pytest.approx(2.0)]
-    assert str(found[2]) == "model size <= 1e+06 is asked for, and about 2e+06 is expected"
-
-
-@pytest.mark.parametrize(("text", "allowed", "preferred"), [
-    ("Predict y.", HERE, ()),
-    ("Predict y with XGBoost or CatBoost.", ("xgboost",), ("xgboost",)),
-    ("Predict y with CatBoost.", (), ()),
-    ("Predict y, but no tree ensembles.", ("linear", "knn", "mlp"), ()),
-    ("Predict y. Preferably a neural network.", ("mlp", *HERE[:-1]), ("mlp",)),
-    ("Predict y with gradient boosting, but not LightGBM.", ("xgboost",), ("xgboost",)),
-])  # fmt: skip
-def test_names_in_a_request_become_algorithms_that_are_here(
-    text: str, allowed: tuple[str, ...], preferred: tuple[str, ...]
-) -> None:
-    made = wishes_of(read_request(text, None).requirements, HERE)
-    assert (made.allowed, made.preferred) == (allowed, preferred)
-
-
-def test_nothing_is_wished_of_a_request_that_says_nothing() -> None:
-    made = wishes_of(Requirements(text=""), HERE)
-    assert (made.allowed, made.named, made.ensemble, made.limits, made.lean) == (HERE, (), None, (), frozenset())
-
-
-def test_tracks_have_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modality, "installed", lambda wanted: tuple(one for one in wanted if one in HERE))
-    few, many = (profile("regression", {}, numbers(1.0), rows) for rows in (80, 50_000))
-    assert set(algorithms.available(few, ["traditional"])) == set(HERE)
-    assert set(HERE) - set(algorithms.available(many, ["traditional"])) == {"knn"}
-    assert algorithms.available(few, ["neural", "pretrained"]) == ()
-    grouping = profile("clustering", {}, None)
-    assert algorithms.available(grouping, ["traditional"]) == clustering.ALGORITHMS
-    tracks = [algorithms.track_of(name) for name in ("resnet", "linear", "kmeans")]
-    assert tracks == ["neural", "traditional", "traditional"]
-
-
-def profile(task: str, figures: dict[str, float], target: TargetProfile | None, rows: int = 80) -> Profile:
-    aim = Aim.model_validate({"target": "y", "task": task})
-    holdout = HoldOut(rows=20, training_rows=rows, strategy="random", seed=0, digest="", reasons=())
-    meta = tuple(MetaFeature(name=name, value=value) for name, value in figures.items())
-    return Profile(
-        aim=aim, rows=rows + 20, holdout=holdout, columns=(), target=target, duplicates=0, memory=0, meta=meta
+    task = TaskSpec(
+        constraints=(
+            limit("training_time", 60),
+            limit("latency", 0.01, "<"),
+            limit("size", 1e6),
+            limit("size", 1, ">="),
+        )
     )
+    limits = constraints_of(task, FACTS).limits
+    found = needs(Cost(seconds=30.0, megabytes=2.0, milliseconds=10.0), limits)
+    assert [one.ratio for one in found] == [pytest.approx(0.5), pytest.approx(1.0), pytest.approx(2.0)]
+    assert str(found[2]) == "size <= 1e+06 is required, and about 2e+06 is expected"
+
+
+@pytest.mark.parametrize(("wishes", "allowed", "preferred"), [
+    ([], set(LEARNERS), ()),
+    ([("linear", "required"), ("nothing_like_it", "required")], {"linear"}, ("linear",)),
+    ([("tree_ensemble", "forbidden")], {"linear", "knn", "mlp"}, ()),
+    ([("mlp", "preferred")], set(LEARNERS), ("mlp",)),
+    ([("lightgbm", "required"), ("gradient_boosting", "forbidden")], set(), ()),
+])  # fmt: skip
+def test_names_in_a_request_become_learners_that_are_here(
+    wishes: list[tuple[str, str]], allowed: set[str], preferred: tuple[str, ...]
+) -> None:
+    fields = [{"name": name, "level": level} for name, level in wishes]
+    made = constraints_of(TaskSpec.model_validate({"learners": fields}), FACTS)
+    assert set(made.allowed) & set(LEARNERS) == allowed and made.preferred == preferred
+    assert made.allowed[: len(preferred)] == preferred
+
+
+def test_tracks_share_the_time() -> None:
+    assert shares(["traditional", "traditional", "neural"], []) == {"traditional": 0.75, "neural": 0.25}
+    assert shares(["traditional", "neural"], ["neural", "traditional"]) == {"traditional": 0.5, "neural": 0.5}
+
+
+# Rounds
+
+
+def test_a_round_leaves_time_for_another_one_only_where_that_can_help() -> None:
+    free, bound = TaskSpec(budget=100), TaskSpec(budget=100, constraints=(limit("latency", 0.01),))
+    assert round_seconds(free, (), revisable=True) == 100 == round_seconds(bound, (), revisable=False)
+    assert round_seconds(bound, (), revisable=True) == 60
+    timed = TaskSpec(budget=100, constraints=(limit("training_time", 20),))
+    assert round_seconds(timed, (), revisable=True) == 18
+
+
+def test_evidence_without_a_round_rejects_all_plans() -> None:
+    plan = Plan(name="a", idea="?", candidates=(candidate("linear"),))
+    found = Violation(code="constraint-missed", message="It was missed.", evidence="no JSON")
+    start = revised(Context("plan_writer", Path("/nowhere"), evidence=(found,), last=Plans(plans=(plan,))))
+    assert start.revision.tried == (digest(plan),) and start.revision.number == 1 and start.rounds == ()
+
+
+# Scores
+
+
+def profile(problem: str, figures: dict[str, float], target: TargetProfile | None) -> Profile:
+    holdout = HoldOut(rows=20, training_rows=80, strategy="random", seed=0, digest="", reasons=())
+    meta = tuple(MetaFeature(name=name, value=value) for name, value in figures.items())
+    split = SplitRequest(target="y", problem=problem)
+    return Profile(split=split, rows=100, holdout=holdout, columns=(), target=target, duplicates=0, memory=0, meta=meta)
 
 
 def classes(*shares: float) -> TargetProfile:
     made = tuple(Frequent(value=str(n), count=int(100 * share), share=share) for n, share in enumerate(shares))
-    return TargetProfile(name="y", task="classification", classes=made, class_count=len(made))
+    return TargetProfile(name="y", problem="classification", classes=made, class_count=len(made))
 
 
 def numbers(deviation: float, orders: float = 0.0) -> TargetProfile:
     names = ("mean", "least", "quarter", "median", "three_quarters", "most", "skew", "outliers", "zeros", "negative")
     facts = NumberFacts(**dict.fromkeys(names, 0.0), deviation=deviation, whole=False)
-    return TargetProfile(name="y", task="regression", numbers=facts, orders=orders)
+    return TargetProfile(name="y", problem="regression", numbers=facts, orders=orders)
 
 
 @pytest.mark.parametrize(("metric", "target", "score"), [
@@ -121,39 +173,126 @@ def numbers(deviation: float, orders: float = 0.0) -> TargetProfile:
     ("rmse", numbers(3.0), 3.0), ("mse", numbers(3.0), 9.0), ("r2", numbers(3.0), 0.0), ("mape", numbers(3.0), None),
     ("rmsle", numbers(3.0), None), ("rmsle", numbers(3.0, 2.02), 1.0),
 ])  # fmt: skip
-def test_what_the_best_constant_scores(metric: str, target: TargetProfile, score: float | None) -> None:
-    found = dummy_score(metric_of(metric, target.task), profile(target.task, {}, target))  # type: ignore[arg-type]  # one of the tasks
+def test_the_score_of_the_best_constant(metric: str, target: TargetProfile, score: float | None) -> None:
+    found = dummy_score(metric_of(metric, target.problem), profile(target.problem, {}, target))
     assert found == (None if score is None else pytest.approx(score, abs=1e-3))
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_guess_is_what_the_nearest_measured_data_showed(task: str) -> None:
-    target = classes(0.6, 0.4) if task == "classification" else numbers(2.0)
-    for name, one in measured().sets.items():
-        if one.task != task:
-            continue
-        metric = metric_of("accuracy" if task == "classification" else "rmse", task)  # type: ignore[arg-type]  # one of the tasks
-        found = expected("lightgbm", profile(task, dict(one.figures), target), metric)
-        assert found.skill is not None and found.score is not None, name
-        near = sorted(other.skills["lightgbm"][0] for other in measured().sets.values() if other.task == task)
-        assert near[0] <= found.skill <= near[-1]
-        dummy = 0.6 if task == "classification" else 2.0
-        assert metric.error(found.score) == pytest.approx(metric.error(dummy) * (1 - found.skill), rel=0.01, abs=0.002)
+@pytest.mark.parametrize("problem", ["classification", "regression"])
+def test_an_estimate_is_what_the_nearest_measured_data_showed(problem: str) -> None:
+    target = classes(0.6, 0.4) if problem == "classification" else numbers(2.0)
+    metric = metric_of("accuracy" if problem == "classification" else "rmse", problem)
+    sets = [one for one in measured().sets.values() if one.problem == problem]
+    for one in sets:
+        found = expected_score("lightgbm", profile(problem, dict(one.figures), target), metric)
+        assert found.reduction is not None and found.score is not None
+        near = sorted(other.reductions["lightgbm"][0] for other in sets)
+        assert near[0] <= found.reduction <= near[-1]
+        dummy = 0.6 if problem == "classification" else 2.0
+        assert metric.error(found.score) == pytest.approx(
+            metric.error(dummy) * (1 - found.reduction), rel=0.01, abs=0.002
+        )
 
 
-def test_nothing_is_guessed_of_what_was_never_measured() -> None:
+def test_nothing_is_estimated_of_what_was_never_measured() -> None:
     target = classes(0.6, 0.4)
-    accuracy = metric_of("accuracy", "classification")
-    assert expected("tabpfn", profile("classification", {}, target), accuracy).skill is None
-    precision = metric_of("precision", "classification")
-    assert expected("lightgbm", profile("classification", {}, target), precision).score is None
-    assert expected("kmeans", profile("clustering", {}, target), None).skill is None
+    accuracy, precision = (metric_of(name, "classification") for name in ("accuracy", "precision"))
+    assert expected_score("tabpfn", profile("classification", {}, target), accuracy).reduction is None
+    assert expected_score("lightgbm", profile("classification", {}, target), precision).score is None
 
 
-def test_the_measurements_are_whole() -> None:
+def test_the_measurements_are_complete() -> None:
     known = {name for names in measured().metrics.values() for name in names}
     assert set(MEASURED_AS.values()) <= known
-    for name, one in measured().sets.items():
-        metrics = measured().metrics[one.task]
-        assert set(HERE) - {"knn"} <= one.skills.keys() <= set(HERE), name
-        assert all(len(found) == len(metrics) and max(found) <= 1 for found in one.skills.values()), name
+    for one in measured().sets.values():
+        assert all(learner_named(name) for name in one.reductions)
+        assert all(len(found) == len(measured().metrics[one.problem]) for found in one.reductions.values())
+
+
+# Columns
+
+
+def samples(**kinds: Any) -> Samples:
+    columns = tuple(
+        Column(
+            name=name,
+            source=name,
+            kind=kind,
+            dtype="?",
+            missing=0,
+            distinct=9,
+            examples=(),
+            reading=Reading(form="number"),
+        )
+        for name, kind in kinds.items()
+    )
+    file = DataFile(path="t.csv", role="train", sha256="", bytes=1, format="csv", rows=9)
+    return Samples(sources=("t.csv",), files=(file,), columns=columns, rows=9)
+
+
+PLAN = DataPlan(
+    plan="a",
+    treatments=(
+        Treatment(column="a", kind="number", reason=""),
+        Treatment(column="b", kind="number", reason=""),
+        Treatment(column="c", kind="category", reason=""),
+        Treatment(column="d", kind="drop", reason="It is excluded."),
+    ),
+    derived=(Derived(name="a_by_b", operation="ratio", columns=("a", "b"), reason="?"),),
+)
+TABLE = samples(a="number", b="number", c="category", d="number")
+
+
+def derived(name: str, operation: Any, *columns: str) -> Derived:
+    return Derived(name=name, operation=operation, columns=columns, reason="?")
+
+
+@pytest.mark.parametrize(("edits", "words"), [
+    (ColumnEdits(), ""),
+    (ColumnEdits(drop=(ColumnNote(column="d", reason="?"),)), "'d' is not a column that is used"),
+    (ColumnEdits(notes=(ColumnNote(column="z", reason="?"),)), "'z' is not a column that is used"),
+    (ColumnEdits(kinds=(KindEdit(column="a", kind="category", reason="?"),), without=("a_by_b",)), ""),
+    (ColumnEdits(kinds=(KindEdit(column="a", kind="text", reason="?"),)), "cannot be taken for text"),
+    (ColumnEdits(drop=tuple(ColumnNote(column=one, reason="?") for one in "abc")), "No column is left"),
+    (ColumnEdits(derived=(derived("a_b", "sum", "a", "c"),)), "'c' is not a used column of kind number or boolean"),
+    (ColumnEdits(derived=(derived("a_d", "sum", "a", "d"),)), "'d' is not a used column"),
+    (ColumnEdits(derived=(derived("a b", "square", "a"),)), "cannot be a feature's name"),
+    (ColumnEdits(derived=(derived("C", "square", "a"),)), "is taken"),
+    (ColumnEdits(derived=(derived("e", "ratio", "a", "a"),)), "2 to 2 different columns"),
+    (ColumnEdits(without=("nothing",)), "no derived feature 'nothing'"),
+])  # fmt: skip
+def test_edits_of_a_data_plan_are_held_to_the_columns(edits: ColumnEdits, words: str) -> None:
+    found = " ".join(objections(edits, PLAN, TABLE))
+    assert words in found and bool(found) == bool(words)
+
+
+def test_a_feature_that_loses_its_column_is_removed() -> None:
+    made = edited(PLAN, ColumnEdits(drop=(ColumnNote(column="b", reason="It repeats a."),)))
+    assert not made.derived and made.treatments[1] == Treatment(column="b", kind="drop", reason="It repeats a.")
+
+
+# Timestamps
+
+
+def test_parts_that_recur_are_features() -> None:
+    days = pd.Series(pd.date_range("2024-01-01", periods=500, freq="D"))
+    assert parts_of(days).parts == ("month", "day", "weekday", "days")
+    hours = pd.Series(pd.date_range("2024-01-01", periods=60, freq="h"))
+    assert parts_of(hours).parts == ("hour", "days")
+    assert "days" not in parts_of(days, drift=0.02).parts and "days" in parts_of(days, drift=0.5).parts
+
+
+def test_drift_is_told_where_rows_to_predict_are_later() -> None:
+    rows = pd.DataFrame({"at": pd.date_range("2024-01-01", periods=50), "y": range(50)})
+    assert drift_of("at", rows, "y", time="at") == pytest.approx(1.0)
+    assert drift_of("at", rows, "y", time="") is None
+    named = rows.assign(y=["low"] * 25 + ["high"] * 25)
+    assert abs(drift_of("at", named, "y", time="at") or 0) > 0.8
+
+
+def test_days_between_timestamps_are_a_feature_where_they_tell_more() -> None:
+    first = pd.Series(pd.date_range("2024-01-01", periods=60))
+    last = first + pd.to_timedelta([n % 7 for n in range(60)], unit="D")
+    (made,) = elapsed(["sold", "made"], pd.DataFrame({"sold": last, "made": first}), ["days_made_to_sold"])
+    assert (made.name, made.operation, made.columns) == ("days_made_to_sold_2", "elapsed", ("made", "sold"))
+    assert not list(elapsed(["a", "b"], pd.DataFrame({"a": first, "b": first + pd.Timedelta(days=3)}), []))

@@ -14,11 +14,12 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 import numpy as np  # noqa: E402 - comes with pandas
 
-from palmette.automl.data.cut import Split, cut  # noqa: E402 - as above
-from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
-from palmette.automl.data.load import load  # noqa: E402 - as above
 from palmette.automl.profile.leaks import DETECTORS, find_leaks  # noqa: E402 - as above
-from palmette.automl.profile.leaks.ground import Ground  # noqa: E402 - as above
+from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as above
+from palmette.automl.samples import SplitRequest  # noqa: E402 - as above
+from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
+from palmette.automl.samples.load import load  # noqa: E402 - as above
+from palmette.automl.splitting.split import Split, split  # noqa: E402 - as above
 
 Frame = pd.DataFrame
 
@@ -181,28 +182,27 @@ SHARED = Path(__file__).resolve().parents[4] / "shared" / "datasets"
 
 
 def kinds(table: pd.DataFrame) -> dict[str, Any]:
-    return {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+    return {str(name): kind_of(table[name], str(name)) for name in table.columns}
 
 
 def carelessly(table: pd.DataFrame) -> Split:
-    """A cut as people make it: every fifth row, whatever it repeats."""
-    split = cut(table.assign(nr=range(len(table))), "nr", "regression", {}, 0)
+    """A split as people make it: every fifth row, whatever it repeats."""
+    made = split(table.assign(nr=range(len(table))), SplitRequest(target="nr", problem="regression"), {})
     order = np.random.default_rng(0).permutation(len(table))
     parts = np.sort(order[: len(table) // 5]), np.sort(order[len(table) // 5 :])
-    return Split(*parts, split.told.model_copy(update={"strategy": "random"}))
+    return Split(*parts, made.facts.model_copy(update={"strategy": "random"}))
 
 
-def leaks(table: pd.DataFrame, target: str, task: str, split: Split | None = None) -> list[Any]:
-    known = kinds(table)
-    chosen = split or cut(table, target, task, known, 0)
-    return list(find_leaks(Ground(table, target, task, chosen, known)))
+def leaks(table: pd.DataFrame, target: str, problem: str, made: Split | None = None, **more: Any) -> list[Any]:
+    known, request = kinds(table), SplitRequest(target=target, problem=problem)
+    return list(find_leaks(LeakContext(table, request, made or split(table, request, known), known, **more)))
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_leak_is_found(name: str) -> None:
     case, table = PLANTED[name], make(name)
-    split = carelessly(table) if "group" in case.actions else None
-    found = leaks(table, case.target, case.task, split)
+    made = carelessly(table) if "group" in case.actions else None
+    found = leaks(table, case.target, case.task, made)
     (leak,) = (one for one in found if one.code == case.code)
     assert set(leak.columns) == set(case.columns) and leak.action in case.actions and leak.text and leak.severity
     honest = {"a0", "a1", "a2", "a3", "colour"}
@@ -210,7 +210,7 @@ def test_a_planted_leak_is_found(name: str) -> None:
 
 
 def test_every_detector_has_a_planted_leak_or_a_test_of_its_own() -> None:
-    assert {*DETECTORS} - {case.code for case in PLANTED.values()} == {"time-overlap"}
+    assert {*DETECTORS} - {case.code for case in PLANTED.values()} == {"time-overlap", "known-after"}
 
 
 def test_the_reference_lists_every_detector() -> None:
@@ -219,7 +219,7 @@ def test_the_reference_lists_every_detector() -> None:
 
 
 @pytest.mark.parametrize("name", ["entities on both sides", "equal rows on both sides"])
-def test_the_cut_of_the_house_has_no_such_leak(name: str) -> None:
+def test_the_split_of_the_harness_has_no_such_leak(name: str) -> None:
     case = PLANTED[name]
     assert case.code not in {leak.code for leak in leaks(make(name), case.target, case.task)}
 
@@ -237,10 +237,16 @@ def test_the_only_feature_is_never_dropped_unasked() -> None:
 
 def test_training_rows_later_than_a_hold_out_by_time_are_found() -> None:
     table = classes().assign(day=pd.date_range("2024-01-01", periods=1200, freq="h"))
-    split = carelessly(table)
-    by_time = Split(split.holdout, split.train, split.told.model_copy(update={"strategy": "time", "time": "day"}))
+    made = carelessly(table)
+    by_time = Split(made.holdout, made.train, made.facts.model_copy(update={"strategy": "time", "time": "day"}))
     (leak,) = (one for one in leaks(table, "churn", "classification", by_time) if one.code == "time-overlap")
     assert leak.severity == "high" and leak.columns == ("day",)
+
+
+def test_a_column_declared_known_after_the_outcome_is_dropped_by_request_and_reported_once() -> None:
+    table = classes().assign(flag=lambda f: f["churn"], copy=lambda f: f["churn"])
+    (leak,) = leaks(table, "churn", "classification", known_after=("flag",), excluded=("copy",))
+    assert (leak.code, leak.columns, leak.action) == ("known-after", ("flag",), "drop") and "100.0%" in leak.evidence
 
 
 def shared_sets() -> list[str]:
@@ -275,5 +281,5 @@ def test_no_honest_column_of_a_real_set_is_dropped(name: str, tmp_path: Path) ->
     task = "regression" if "regression" in meta["task"] else "classification"
     found = leaks(loaded.table, target, task)
     doubted = {column for leak in found if leak.action in ("drop", "ask") for column in leak.columns}
-    identifiers = {column.name for column in loaded.dataset.columns if column.kind == "identifier"}
+    identifiers = {column.name for column in loaded.samples.columns if column.kind == "identifier"}
     assert doubted - identifiers == HONESTLY_DOUBTED.get(name, set()), found

@@ -14,13 +14,16 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 import numpy as np  # noqa: E402 - comes with pandas
 
-from palmette.automl.data import Aim  # noqa: E402 - as below
-from palmette.automl.data.cut import cut  # noqa: E402 - needs pandas
-from palmette.automl.data.kinds import kind_of  # noqa: E402 - as above
-from palmette.automl.profile import Profile  # noqa: E402 - as above
+from palmette.automl.profile import Profile  # noqa: E402 - needs pandas
 from palmette.automl.profile.figures import frequent  # noqa: E402 - as above
+from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
 from palmette.automl.profile.profile import profile  # noqa: E402 - as above
+from palmette.automl.samples import SplitRequest  # noqa: E402 - as above
+from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
+from palmette.automl.splitting.split import Split, split  # noqa: E402 - as above
+
+REQUEST = SplitRequest(target="y", problem="classification")
 
 
 def wide(rows: int, columns: int) -> pd.DataFrame:
@@ -33,18 +36,21 @@ def wide(rows: int, columns: int) -> pd.DataFrame:
     return frame.assign(y=np.where(frame["n0"] + random.normal(size=rows) > 0, "yes", "no"))
 
 
-def profiled(table: pd.DataFrame, task: str = "classification") -> Profile:
-    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
-    aim = Aim(target="y" if task != "clustering" else "", task=task)
-    return profile(table, aim, cut(table, "y", task, kinds, 0), kinds)
+def kinds_of(table: pd.DataFrame) -> dict[str, Any]:
+    return {str(name): kind_of(table[name], str(name)) for name in table.columns}
+
+
+def profiled(table: pd.DataFrame, problem: str = "classification", made: Split | None = None, **more: Any) -> Profile:
+    kinds, request = kinds_of(table), SplitRequest(target="y" * (problem != "clustering"), problem=problem, **more)
+    return profile(LeakContext(table, request, made or split(table, request, kinds), kinds))
 
 
 def test_figures_are_those_of_the_training_rows() -> None:
     table = wide(1000, 8)
     made = profiled(table)
-    train = table.iloc[cut(table, "y", "classification", {}, 0).train]
+    train = table.iloc[split(table, REQUEST, {}).train]
     first = next(column for column in made.columns if column.name == "n0")
-    assert first.numbers is not None and first.rank == 1 and first.strength > 0.1
+    assert first.numbers is not None and first.rank == 1 and first.mutual_information > 0.1
     assert first.numbers.mean == float(f"{train['n0'].mean():.6g}")
     assert made.target is not None and [one.count for one in made.target.classes] == list(train["y"].value_counts())
     assert tuple(one.name for one in made.meta) == NAMES and made.meta[0].value == len(train)
@@ -52,14 +58,13 @@ def test_figures_are_those_of_the_training_rows() -> None:
 
 
 def test_values_of_the_hold_out_change_no_figure() -> None:
-    """But for what says whether the two parts overlap."""
+    """But for leaks between the two parts."""
     table = wide(1000, 8)
-    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
-    split = cut(table, "y", "classification", kinds, 0)
+    made = split(table, REQUEST, kinds_of(table))
     other = table.copy()
-    other.loc[split.holdout, "n0"] = 1e9
-    other.loc[split.holdout, "y"] = "yes"
-    first, second = (profile(one, Aim(target="y", task="classification"), split, kinds) for one in (table, other))
+    other.loc[made.holdout, "n0"] = 1e9
+    other.loc[made.holdout, "y"] = "yes"
+    first, second = (profiled(one, made=made) for one in (table, other))
     assert first.model_copy(update={"leaks": ()}) == second.model_copy(update={"leaks": ()})
 
 
@@ -97,8 +102,8 @@ def test_suggestions_follow_from_the_columns() -> None:
         town=[f"town {n % 300}" for n in range(1200)],
         words=[f"these are the words of row {n}" for n in range(1200)],
     )
-    told = {(fact.code, fact.subject) for fact in profiled(table).suggestions}
-    assert told >= {
+    found = {(fact.code, fact.subject) for fact in profiled(table).suggestions}
+    assert found >= {
         ("drop-identifier", "key"),
         ("drop-constant", "same"),
         ("mostly-missing", "hole"),
@@ -127,6 +132,12 @@ def test_awkward_columns_have_a_profile_too(task: str) -> None:
     assert len(made.columns) == (6 if task == "regression" else 7) and len(made.meta) == len(NAMES)
 
 
+def test_the_column_that_names_the_parts_is_no_feature() -> None:
+    made = profiled(wide(1000, 8).assign(part=["train", "train", "test", "train"] * 250), column="part")
+    assert made.holdout.column == "part" and made.column("part") is None and made.column("n0") is not None
+    assert made.dropped == {"part": "its values name the part of each row"}
+
+
 @given(st.lists(st.sampled_from("abcdefgh")), st.integers(1, 9))
 def test_the_most_frequent_values_come_first_and_equals_in_their_own_order(values: list[str], most: int) -> None:
     ordered = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))[:most]
@@ -136,9 +147,8 @@ def test_the_most_frequent_values_come_first_and_equals_in_their_own_order(value
 @pytest.mark.parametrize(("rows", "columns", "seconds"), [(10_000, 20, 2.0), (100_000, 50, 8.0)])
 def test_it_is_quick(rows: int, columns: int, seconds: float) -> None:
     table = wide(rows, columns)
-    split = cut(table, "y", "classification", {}, 0)
-    kinds: dict[str, Any] = {str(name): kind_of(table[name], str(name)).kind for name in table.columns}
+    context = LeakContext(table, REQUEST, split(table, REQUEST, {}), kinds_of(table))
     start = time.process_time()
-    made = profile(table, Aim(target="y", task="classification"), split, kinds)
+    made = profile(context)
     taken = time.process_time() - start
     assert made.rows == rows and taken < seconds, taken

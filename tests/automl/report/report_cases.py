@@ -1,4 +1,4 @@
-"""Findings of any task, in which every text from outside is what a test wants; and a strict reader of pages."""
+"""Findings of any problem, in which every text from outside is what a test wants; and a strict reader of pages."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ from typing import Any
 import numpy as np
 
 from palmette.automl.artefacts import (
+    Assembly,
     Assessment,
     Choice,
     Comparison,
-    CurveFact,
+    ConstraintResult,
+    CurvePoint,
     DataPlan,
-    Expectation,
-    Insight,
-    Judged,
-    Knowledge,
+    Estimate,
+    FeatureImportance,
+    Latency,
+    LeaderboardRow,
     Plan,
     Plans,
     Proposal,
-    Rejected,
+    RejectedPlan,
+    Repair,
     Score,
-    Standing,
     TrackRun,
-    Worth,
 )
-from palmette.automl.data import Aim, Column, DataFile, Dataset, HoldOut, Reading, Repair
-from palmette.automl.evidence import Charge, Evidence, Grouping, Latency, Span, Stage, Timeline, Trait
+from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
 from palmette.automl.measure import Predictions
-from palmette.automl.modalities import Blueprint as AnyBlueprint
-from palmette.automl.modalities import clustering, tabular
-from palmette.automl.modalities.tabular import ColumnPlan, Dropped
-from palmette.automl.profile import ColumnProfile, Frequent, Leak, NumberFacts, Profile, Settled, TargetProfile
+from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report import Findings
-from palmette.automl.requirements import Assumption, Constraint, Requirements
-from palmette.automl.selection import Member, Selection
-from palmette.engine import Spend
+from palmette.automl.report_data import Clustering, ColumnByCluster, ReportData
+from palmette.automl.samples import Column, DataFile, HoldOut, Reading, Samples, SplitRequest
+from palmette.automl.samples import Repair as DataRepair
+from palmette.automl.task_spec.spec import Constraint, Source, TaskSpec
+from palmette.automl.trials import ChosenMember, Selection
+from palmette.engine import RunState, Spend
+from palmette.engine.state import ActorState, Cost, Spent
 
-METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "rand"}
+METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "silhouette"}
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
 ROWS = 120
 NUMBERS = NumberFacts(
@@ -47,10 +48,11 @@ NUMBERS = NumberFacts(
 )  # fmt: skip
 VOID = {"meta", "path", "rect", "line", "circle"}
 """Elements that may be without an end."""
+CANDIDATES = tuple(Candidate(name=name, learner=name) for name in ("lightgbm", "ridge", "dummy"))
 
 
-def findings_of(
-    task: str = "classification",
+def findings_for(
+    problem: str = "classification",
     *,
     text: str = "plain",
     classes: tuple[str, ...] = ("no", "yes"),
@@ -60,146 +62,170 @@ def findings_of(
     """Findings in which every text from outside is `text`, or begins with it."""
     names = [f"{text} {number}" for number in range(columns)]
     return Findings(
-        requirements=Requirements(
-            text=f"{text} request",
-            assumptions=(Assumption(field="problem.metric", value=text, why=text),),
-            unread=(text,),
+        task=task_with(text),
+        samples=samples_with(text, names),
+        profile=profile_with(problem, text, names, classes, rows),
+        blueprint=blueprint_with(problem, text, names, classes),
+        assembly=Assembly(
+            store="search",
+            tracks=(TrackRun(track="traditional", seconds=60, candidates=3, failed=(text,)),),
+            repairs=(Repair(path=text, failure="other", reason=text, by="rules"),),
+            seconds=62.5,
+            processor_seconds=120,
         ),
-        dataset=dataset_of(text, names),
-        profile=profile_of(task, text, names, classes, rows),
-        assessment=assessment_of(METRICS[task], text, rows, BASELINES[task], names),
-        comparison=comparison_of(METRICS[task], text),
-        knowledge=Knowledge(insights=(Insight(text=text, source=text, because=text),)),
-        **plans_of(text),
-        blueprint=blueprint_of(task, text, names, classes),
-        tracks=(TrackRun(track="traditional", folder="t", seconds=60, candidates=3),),
-        evidence=evidence_of(task, text, names, classes, rows),
+        comparison=comparison_with(METRICS[problem], text),
+        assessment=assessment_with(METRICS[problem], text, rows, BASELINES[problem], names),
+        **plans_with(text),
+        data=data_with(problem, text, names, classes, rows),
+        state=RunState(
+            actors={text: ActorState(seconds=80)},
+            bill={(text, text): Cost(Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0)},
+            spent=Spent(seconds=90),
+        ),
     )
 
 
-def dataset_of(text: str, names: list[str]) -> Dataset:
+def task_with(text: str) -> TaskSpec:
+    return TaskSpec(
+        sentence=f"{text} request",
+        target=f"{text} target",
+        exclude=(text,),
+        sources={"target": Source(origin="flag", words="--target"), "exclude": Source(origin="sentence", words=text)},
+        unread=(text,),
+        unmet=(text,),
+    )
+
+
+def samples_with(text: str, names: list[str]) -> Samples:
     column = Column(
-        name=names[0], source=names[0], kind="numeric", dtype="float64", missing=0, distinct=9, examples=(text,),
+        name=names[0], source=names[0], kind="number", dtype="float64", missing=0, distinct=9, examples=(text,),
         reading=Reading(form="native"),
     )  # fmt: skip
     file = DataFile(path=f"{text}.csv", role="train", sha256="0", bytes=1, format="csv", rows=600)
-    repair = Repair(code="c", subject="s", count=1, text=text)
-    return Dataset(places=(text,), files=(file,), columns=(column,), rows=600, repairs=(repair,))
+    repair = DataRepair(code="c", subject="s", count=1, text=text)
+    return Samples(sources=(text,), files=(file,), columns=(column,), rows=600, repairs=(repair,))
 
 
-def profile_of(task: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> Profile:
+def profile_with(problem: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> Profile:
     target = f"{text} target"
     leak = Leak(code="proxy", severity="high", columns=(names[0],), text=f"{text} leaks.", evidence=text, action="ask")
     frequent = tuple(Frequent(value=name, count=50, share=0.5) for name in classes)
     targets = {
-        "classification": TargetProfile(name=target, task=task, classes=frequent, class_count=len(classes)),
-        "regression": TargetProfile(name=target, task=task, numbers=NUMBERS),
+        "classification": TargetProfile(name=target, problem=problem, classes=frequent, class_count=len(classes)),
+        "regression": TargetProfile(name=target, problem=problem, numbers=NUMBERS),
     }
     return Profile(
-        aim=Aim(target=target if task in targets else "", task=task),  # type: ignore[arg-type]  # as tests give it
+        split=SplitRequest(target=target if problem in targets else "", problem=problem),
         rows=600,
         holdout=HoldOut(
             rows=rows, training_rows=480, strategy="stratified", seed=7, digest="d" * 64, reasons=(text,)
         ),
         columns=tuple(
-            ColumnProfile(name=name, kind="numeric", missing=0.25, distinct=9, numbers=NUMBERS, rank=place, skill=0.3)
+            ColumnProfile(
+                name=name, kind="number", missing=0.25, distinct=9, numbers=NUMBERS, rank=place, error_reduction=0.3
+            )
             for place, name in enumerate(names, start=1)
         ),
-        target=targets.get(task),
+        target=targets.get(problem),
         duplicates=4,
         memory=1000,
         meta=(),
         leaks=(leak,),
-        settled=(Settled(code="proxy", columns=leak.columns, done="kept", by="default"),),
-        remarks=(text,),
-    )
+        decisions=(LeakDecision(code="proxy", columns=leak.columns, done="kept", by="default"),),
+    )  # fmt: skip
 
 
-def assessment_of(metric: str, text: str, rows: int, baseline: float, names: list[str]) -> Assessment:
-    constraint = Constraint(quantity="training time", comparison="<=", value=90, words=text)
+def assessment_with(metric: str, text: str, rows: int, baseline: float, names: list[str]) -> Assessment:
+    latency = Constraint(quantity="latency", comparison="<=", value=0.02, words=text)
+    time = Constraint(quantity="training_time", comparison="<=", value=60, words=text)
     return Assessment(
         rows=rows,
         scores=(Score(metric=metric, value=0.8125, low=0.75, high=0.875, baseline=baseline),),
-        judged=(Judged(constraint=constraint, wish=text, measured=text, status="fail"),),
+        better=True,
+        better_reason=f"Ahead by 0.3125, {text}.",
+        results=(
+            ConstraintResult(constraint=latency, wish=f"{text} fast", measured="19 ms", status="partly"),
+            ConstraintResult(constraint=time, wish=f"{text} soon", measured=text, status="fail"),
+            ConstraintResult(wish=text, measured=text, status="pass"),
+        ),
         status="fail",
         training_seconds=83,
         megabytes=2.5,
-        worths=tuple(Worth(column=name, drop=0.1, deviation=0.02) for name in names),
-        curve=(CurveFact(rows=100, score=0.7), CurveFact(rows=480, score=0.82)),
+        latency=Latency(p50=19, p95=31, low=17, high=23, requests=200, batch_seconds=0.5),
+        parameters=1234,
+        importances=tuple(FeatureImportance(column=name, drop=0.1, deviation=0.02) for name in names),
+        curve=(CurvePoint(rows=100, score=0.7), CurvePoint(rows=480, score=0.82)),
     )
 
 
-def comparison_of(metric: str, text: str) -> Comparison:
-    member = Member(name=text, algorithm="lightgbm", settings={}, rounds=(3,), weight=1.0)
+def comparison_with(metric: str, text: str) -> Comparison:
     lines = (
         ("lightgbm", 0.82, True, "traditional"),
         (text, 0.7, False, "traditional"),
         ("dummy", 0.5, False, "baseline"),
     )
+    members = tuple(ChosenMember(candidate=one, weight=0.5) for one in CANDIDATES[:2])
     return Comparison(
-        selection=Selection(metric=metric, score=0.82, members=(member,), best_single=text, single_score=0.82),
+        selection=Selection(metric=metric, score=0.82, members=members, best_single="lightgbm", single_score=0.82),
         leaderboard=tuple(
-            Standing(
-                name=name, track=track, algorithm=name, score=score, low=score - 0.05, high=score + 0.05, skill=0.6,
-                seconds=3.25, chosen=chosen,
+            LeaderboardRow(
+                name=name, track=track, learner=name, score=score, low=score - 0.05, high=score + 0.05,
+                error_reduction=0.6, seconds=3.25, chosen=chosen,
             )
             for name, score, chosen, track in lines
         ),
-        better=True,
         reason=text,
+        package="package",
+        baseline="",
+        files=(),
+        fit_seconds=1.5,
     )  # fmt: skip
 
 
-def plans_of(text: str) -> dict[str, Any]:
-    plans = [Plan(name=f"{text} {letter}", idea=text, validation=text, tuning=text) for letter in "ab"]
-    data = DataPlan(plan=plans[0], treatments=(), rows=480, features=3)
-    candidate = Expectation(algorithm=text, score=None, seconds=1, megabytes=1, milliseconds=1, reason=text)
+def plans_with(text: str) -> dict[str, Any]:
+    plans = [Plan(name=f"{text} {letter}", idea=text, candidates=CANDIDATES) for letter in "ab"]
+    data = DataPlan(plan=plans[0].name, treatments=())
+    estimate = Estimate(candidate=CANDIDATES[0], score=None, seconds=1, megabytes=1, milliseconds=1, reason=text)
     return {
         "plans": Plans(plans=tuple(plans)),
         "choice": Choice(
-            proposal=Proposal(data=data, candidates=(candidate,), folds=5),
+            proposal=Proposal(plan=plans[0], data=data, estimates=(estimate,)),
             reason=text,
-            rejected=(Rejected(plan=plans[1].name, reason=text),),
+            rejected=(RejectedPlan(plan=plans[1].name, reason=text),),
         ),
     }
 
 
-def blueprint_of(task: str, text: str, names: list[str], classes: tuple[str, ...]) -> AnyBlueprint:
-    columns = tuple(ColumnPlan(name=name, kind="numeric", examples=(1.0, 2.0)) for name in names[1:] or names)
-    dropped = (Dropped(name=names[0], reason=text),) if len(names) > 1 else ()
-    if task == "clustering":
-        return clustering.Blueprint(title=text, rows=480, columns=columns, dropped=dropped, validation=text)
-    return tabular.Blueprint(
+def blueprint_with(problem: str, text: str, names: list[str], classes: tuple[str, ...]) -> Blueprint:
+    return Blueprint(
+        package="model",
         title=text,
-        task=task,  # type: ignore[arg-type]  # as tests give it
-        target=f"{text} target",
-        metric=METRICS[task],
+        problem=problem,
+        target="" if problem == "clustering" else f"{text} target",
+        metric=METRICS[problem],
+        classes=classes if problem == "classification" else (),
         rows=480,
-        columns=columns,
-        dropped=dropped,
-        classes=classes if task == "classification" else (),
-        validation=text,
+        columns=tuple(ColumnUse(name=name, kind="number", examples=(1.0, 2.0)) for name in names[1:] or names),
+        dropped=(Dropped(name=names[0], reason=text),) if len(names) > 1 else (),
+        candidates=CANDIDATES,
+        seconds=60,
     )
 
 
-def evidence_of(task: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> Evidence:
+def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> ReportData:
     random = np.random.default_rng(0)
     places = random.integers(0, len(classes), rows)
     values = random.normal(100, 20, rows)
     probabilities = random.dirichlet(np.ones(len(classes)), rows) + 2 * np.eye(len(classes))[places]
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    said = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
-    traits = tuple(Trait(name, "median", (text, text), 0.5) for name in names)
-    drawn = places.astype(np.intp)
-    grouping = Grouping((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), drawn, traits)
-    return Evidence(
-        truth={"classification": np.array(classes)[places], "regression": values}.get(task),
-        predictions={"classification": said, "regression": Predictions(values + 3)}.get(task),
-        learnt={"regression": values}.get(task),
-        timeline=Timeline(90.0, (Stage(text, "assembly", (Span(1.0, 80.0),), 2, 1),), 3.0),
-        bill=(Charge(text, text, Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0),),
-        latency=Latency(3.5, 9.0),
-        grouping=grouping if task == "clustering" else None,
+    answers = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
+    columns = tuple(ColumnByCluster(name, "median", (text, text), 0.5) for name in names)
+    labels = places.astype(np.intp)
+    clustering = Clustering((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), labels, columns)
+    return ReportData(
+        truth={"classification": np.array(classes)[places], "regression": values}.get(problem),
+        predictions={"classification": answers, "regression": Predictions(values + 3)}.get(problem),
+        clustering=clustering if problem == "clustering" else None,
     )
 
 

@@ -1,9 +1,10 @@
-"""The delivered project as a folder and as a running service: placed whole or not at all, started, asked.
+"""The delivered package as a folder and as a running service: placed whole or not at all, started, asked.
 
-What it says over HTTP is compared with what its `predict.py` says of the same rows in a file.
+Its answers over HTTP are compared with those of its `predict.py` for the same rows in a file.
 """
 
 from palmette.automl.endpoint.answers import Answer, answers_of, rows_of_requests
+from palmette.automl.endpoint.checking import Checked, Expected, check_endpoint, of_tests
 from palmette.automl.endpoint.folder import (
     MANIFEST,
     Manifest,
@@ -13,20 +14,22 @@ from palmette.automl.endpoint.folder import (
     read_manifest,
     require_replaceable,
 )
-from palmette.automl.endpoint.measure import Asked, Measured, measure, of_tests
+from palmette.automl.endpoint.latency import measure_batch, measure_latency
 from palmette.automl.endpoint.service import Service
 
 __all__ = [
     "MANIFEST",
     "Answer",
-    "Asked",
+    "Checked",
+    "Expected",
     "Manifest",
-    "Measured",
     "Service",
     "answers_of",
+    "check_endpoint",
     "differing",
     "digest",
-    "measure",
+    "measure_batch",
+    "measure_latency",
     "of_tests",
     "place",
     "read_manifest",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +22,7 @@ Row = dict[str, str | bool | float | None]
 
 
 class Answer(NamedTuple):
-    """What a model says of a row."""
+    """What a model predicts for a row."""
 
     prediction: str | float
     probabilities: Mapping[str, float]
@@ -40,21 +41,21 @@ def _near(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     )
 
 
-def rows_of_requests(rows: pd.DataFrame, kinds: Mapping[str, str]) -> list[Row]:
-    """Rows as loaded, as JSON objects with the columns of `kinds`; what is missing or infinite is None."""
-    made = {name: [plain(value, kind) for value in rows[name]] for name, kind in kinds.items()}
-    return [dict(zip(made, values, strict=True)) for values in zip(*made.values(), strict=True)]
+def rows_of_requests(rows: pd.DataFrame) -> list[Row]:
+    """Rows as JSON objects; what is missing or infinite is None."""
+    columns = {str(name): [plain(value) for value in rows[name]] for name in rows}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def plain(value: Any, kind: str = "") -> str | bool | float | None:
-    """A cell as JSON; a truth value in a column of words as the word."""
+def plain(value: Any) -> str | bool | float | None:
+    """A cell as JSON."""
     import numpy as np
     import pandas as pd
 
     if value is None or value is pd.NaT or value is pd.NA:
         return None
     if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower() if kind in ("categorical", "text") else bool(value)
+        return bool(value)
     if isinstance(value, int | np.integer):
         whole = int(value)
         return whole if abs(whole) < EXACT else str(whole)
@@ -62,10 +63,10 @@ def plain(value: Any, kind: str = "") -> str | bool | float | None:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dt.timedelta | np.timedelta64):
         return pd.Timedelta(value).total_seconds()
-    if isinstance(value, bytes | dict | list | tuple | np.ndarray):
-        from palmette.automl.data.values import text_of
-
-        return text_of(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict | list | tuple | np.ndarray):
+        return json.dumps(value, ensure_ascii=False, default=str)
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a delivered project: with a list of its files and their digests, placed whole or not at all.
+"""The folder of a delivered package: with a list of its files and their digests, placed whole or not at all.
 
 By that list a folder is known to be one that was delivered, unchanged since, so that a new delivery may replace it.
 """
@@ -18,8 +18,8 @@ from palmette.engine.faults import sync_folder
 from palmette.errors import MachineError, UserError, named
 
 MANIFEST = "delivered.json"
-CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".gradio"})
-"""Folders that running a project leaves behind."""
+CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
+"""Folders that running a package leaves behind."""
 
 
 class Manifest(Model):
@@ -53,11 +53,11 @@ def require_replaceable(folder: Path) -> None:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
     except OSError as error:
-        message = f"The project cannot be delivered to {named(folder)}: {error.strerror}."
+        message = f"The package cannot be delivered to {named(folder)}: {error.strerror}."
         raise UserError(message, remedy, code="folder-unusable") from error
     manifest = read_manifest(folder)
     if manifest is None:
-        message = f"{str(folder)!r} exists and is not a project that was delivered before; nothing in it was touched."
+        message = f"{str(folder)!r} exists and is not a package that was delivered before; nothing in it was touched."
         raise UserError(message, remedy, code="folder-taken")
     if changed := differing(folder, manifest):
         shown = ", ".join(map(repr, changed[:3]))
@@ -65,8 +65,8 @@ def require_replaceable(folder: Path) -> None:
         raise UserError(message, remedy, code="folder-changed")
 
 
-def place(project: Path, folder: Path) -> Manifest:
-    """Copies a finished project to the folder, and replaces an earlier delivery: at once, or not at all.
+def place(package: Path, folder: Path) -> Manifest:
+    """Copies a finished package to the folder, and replaces an earlier delivery: at once, or not at all.
 
     Raises:
         UserError: the folder has something that would be destroyed.
@@ -77,7 +77,7 @@ def place(project: Path, folder: Path) -> Manifest:
     require_replaceable(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(project, new, ignore=shutil.ignore_patterns(*CACHES))
+        shutil.copytree(package, new, ignore=shutil.ignore_patterns(*CACHES))
         manifest = Manifest(files=dict(sorted(_digests(new))))
         (new / MANIFEST).write_text(manifest.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
         _sync(new)
@@ -88,7 +88,7 @@ def place(project: Path, folder: Path) -> Manifest:
     except OSError as error:
         if old.exists() and not folder.exists():
             old.rename(folder)
-        message = f"The project cannot be delivered to {str(folder)!r}: {error}."
+        message = f"The package cannot be delivered to {str(folder)!r}: {error}."
         raise MachineError(message, "Make room or name another folder.", code="delivery-unwritable") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -113,8 +113,8 @@ def _recover(folder: Path, new: Path, old: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def add(folder: Path, texts: Mapping[str, str]) -> None:
-    """Writes texts into a delivered folder, by path, and their digests into its list; nothing where it is none.
+def add(folder: Path, texts: Mapping[str, str | bytes]) -> None:
+    """Writes files into a delivered folder, by path, and their digests into its list; nothing where it is none.
 
     Raises:
         MachineError: it cannot be written.
@@ -122,7 +122,7 @@ def add(folder: Path, texts: Mapping[str, str]) -> None:
     manifest = read_manifest(folder)
     if manifest is None:
         return
-    contents = {path: text.encode() for path, text in texts.items()}
+    contents = {path: text.encode() if isinstance(text, str) else text for path, text in texts.items()}
     added = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
     coming = Manifest(files=manifest.files, coming=added)
     listed = Manifest(files=dict(sorted({**manifest.files, **added}.items())))

@@ -1,4 +1,4 @@
-"""A project's `serve.py` in the sandbox, and requests to it."""
+"""A package's `serve.py` in the sandbox, and requests to it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from typing import Any, NamedTuple, Self
 from palmette.sandbox import Access, Process, Sandbox, python_command
 
 LOOPBACK = "127.0.0.1"
+QUIET = ("--log-level", "warning")
 TIMEOUT = 60.0
 """Seconds for one answer."""
 MOST = 1 << 26
-"""Bytes of one answer: some thousand rows, or the page."""
+"""Bytes of one answer: some ten thousand rows."""
 UNREADABLE = (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-"""What it is to take something from an answer that is not there or not what it should be."""
+"""Raised when an answer is not there, or is not what it should be."""
 EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
-"""Addresses that are listened on but cannot be called, and what can be."""
+"""Addresses that a server listens on, and those to call instead."""
 
 
 class Reply(NamedTuple):
@@ -41,7 +42,7 @@ class Reply(NamedTuple):
 
 
 class Service:
-    """The service of a project in a folder; a context manager that stops it.
+    """The service of a package in a folder; a context manager that stops it.
 
     It ends at the latest when palmette ends.
     """
@@ -51,7 +52,7 @@ class Service:
         self.host, self.port = host, port or sandbox.free_port()
         self._relay = sandbox.publish(host, self.port) if port else None
         inside = LOOPBACK if self._relay or not port else host
-        argv = python_command("serve.py", "--model", "model", "--host", inside, "--port", str(self.port))
+        argv = python_command("-m", "uvicorn", "serve:app", "--host", inside, "--port", str(self.port), *QUIET)
         access, env = Access(read=(folder,)), {"PYTHONPATH": str(folder)}
         self._process: Process = sandbox.start(argv, cwd=folder, access=access, env=env)
         self._connection = _Connection(sandbox, EVERYWHERE.get(inside, inside), self.port)
@@ -70,7 +71,7 @@ class Service:
         return self._process.output()
 
     def is_healthy(self, seconds: float = TIMEOUT) -> bool:
-        """Waits until it says that it is; False where it ended, or has not said so within `seconds`."""
+        """Waits until it reports so; False where it ended, or has not done so within `seconds`."""
         end = time.monotonic() + seconds
         while self.alive and time.monotonic() < end:
             with suppress(*UNREADABLE):

@@ -1,7 +1,15 @@
-"""What the harness measures of predictions: scores, their intervals, and what they are worth beside a dummy."""
+"""What the harness measures of predictions: scores, their intervals, and error reduction over a dummy."""
 
 from palmette.automl.measure.intervals import Interval, Units, blocks, difference, interval
-from palmette.automl.measure.metrics import METRICS, Metric, Predictions, metric_of, score, skill, undefined
+from palmette.automl.measure.metrics import (
+    METRICS,
+    Metric,
+    Predictions,
+    error_reduction,
+    metric_of,
+    score,
+    undefined,
+)
 
 __all__ = [
     "METRICS",
@@ -11,9 +19,9 @@ __all__ = [
     "Units",
     "blocks",
     "difference",
+    "error_reduction",
     "interval",
     "metric_of",
     "score",
-    "skill",
     "undefined",
 ]

@@ -1,7 +1,7 @@
 """Metrics of labels from counts: how often each class was taken for each.
 
-Counts are (..., k, k), truth by prediction; the result has the leading axes. With them one pass over the rows tells
-the metric for hundreds of decisions at once, and a resample takes no time. They agree with `metrics.score`.
+Counts are (..., k, k), truth by prediction; the result has the leading axes. One pass over the rows gives the metric of
+hundreds of decisions at once, and a resample takes no time. They agree with `metrics.score`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from palmette.automl.measure.metrics import Floats
 Counts = NDArray[np.float64]
 
 
-def counts(truth: NDArray[np.intp], said: NDArray[np.intp], classes: int) -> Counts:
+def counts(truth: NDArray[np.intp], predicted: NDArray[np.intp], classes: int) -> Counts:
     """(k, k) of class numbers (n,)."""
-    flat = np.bincount(truth * classes + said, minlength=classes**2)
+    flat = np.bincount(truth * classes + predicted, minlength=classes**2)
     return flat.reshape(classes, classes).astype(np.float64)
 
 
@@ -35,12 +35,12 @@ def _support(table: Counts) -> Floats:
     return np.asarray(table.sum(axis=-1))
 
 
-def _said(table: Counts) -> Floats:
+def _predicted(table: Counts) -> Floats:
     return np.asarray(table.sum(axis=-2))
 
 
 def _f1_each(table: Counts) -> Floats:
-    return _ratio(2 * _hits(table), _support(table) + _said(table))
+    return _ratio(2 * _hits(table), _support(table) + _predicted(table))
 
 
 def _mean_of_present(values: Floats, present: NDArray[np.bool_]) -> Floats:
@@ -48,9 +48,9 @@ def _mean_of_present(values: Floats, present: NDArray[np.bool_]) -> Floats:
 
 
 def _mcc(table: Counts) -> Floats:
-    total, support, said = table.sum(axis=(-2, -1)), _support(table), _said(table)
-    covariance = _hits(table).sum(axis=-1) * total - (support * said).sum(axis=-1)
-    spread = np.sqrt((total**2 - (said**2).sum(axis=-1)) * (total**2 - (support**2).sum(axis=-1)))
+    total, support, predicted = table.sum(axis=(-2, -1)), _support(table), _predicted(table)
+    covariance = _hits(table).sum(axis=-1) * total - (support * predicted).sum(axis=-1)
+    spread = np.sqrt((total**2 - (predicted**2).sum(axis=-1)) * (total**2 - (support**2).sum(axis=-1)))
     return _ratio(covariance, spread)
 
 
@@ -58,7 +58,7 @@ def _kappa(weights: Callable[[int], Floats]) -> Callable[[Counts, int], Floats]:
     def compute(table: Counts, _: int) -> Floats:
         cost = weights(table.shape[-1])
         total = table.sum(axis=(-2, -1))
-        by_chance = _support(table)[..., :, None] * _said(table)[..., None, :] / total[..., None, None]
+        by_chance = _support(table)[..., :, None] * _predicted(table)[..., None, :] / total[..., None, None]
         return 1 - _ratio((table * cost).sum(axis=(-2, -1)), (by_chance * cost).sum(axis=(-2, -1)))
 
     return compute
@@ -76,15 +76,11 @@ def _squared_distance(classes: int) -> Floats:
 
 FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "accuracy": lambda table, _: _ratio(_hits(table).sum(axis=-1), table.sum(axis=(-2, -1))),
-    "balanced_accuracy": lambda table, _: _mean_of_present(
-        _ratio(_hits(table), _support(table)), _support(table) > 0
-    ),
+    "balanced_accuracy": lambda table, _: _mean_of_present(_ratio(_hits(table), _support(table)), _support(table) > 0),
     "f1": lambda table, positive: _f1_each(table)[..., positive],
-    "f1_macro": lambda table, _: _mean_of_present(_f1_each(table), _support(table) + _said(table) > 0),
-    "f1_weighted": lambda table, _: _ratio(
-        (_f1_each(table) * _support(table)).sum(axis=-1), table.sum(axis=(-2, -1))
-    ),
-    "precision": lambda table, positive: _ratio(_hits(table), _said(table))[..., positive],
+    "f1_macro": lambda table, _: _mean_of_present(_f1_each(table), _support(table) + _predicted(table) > 0),
+    "f1_weighted": lambda table, _: _ratio((_f1_each(table) * _support(table)).sum(axis=-1), table.sum(axis=(-2, -1))),
+    "precision": lambda table, positive: _ratio(_hits(table), _predicted(table))[..., positive],
     "recall": lambda table, positive: _ratio(_hits(table), _support(table))[..., positive],
     "mcc": lambda table, _: _mcc(table),
     "kappa": _kappa(_differs),

@@ -64,7 +64,7 @@ def difference(
 ) -> Interval:
     """The interval of how much better `first` is than `second` on the same rows; positive is better.
 
-    One that holds 0 says that they differ by no more than noise.
+    They differ by no more than noise where it contains 0.
     """
     sign = 1.0 if metric.greater_is_better else -1.0
     draws = _draws(first, units, rounds)
@@ -82,7 +82,7 @@ def blocks(order: NDArray[np.generic]) -> Units:
 def _scored(
     metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> Callable[[NDArray[np.intp]], float]:
-    """The metric on rows at some positions. Names are numbered once: to compare text is most of the work."""
+    """The metric on rows at some positions. Names are numbered once: comparing text takes most of the time."""
     if metric.name in RANKINGS:
         hit, chances = hits(truth, predictions, positive)
         return lambda rows: ranked(metric.name, hit[rows], chances[rows])
@@ -92,8 +92,8 @@ def _scored(
 
     one, formula = positive_of(truth, predictions, positive), FORMULAS[metric.name]
     names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
-    true, said, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
-    return lambda rows: float(formula(counts(true[rows], said[rows], len(names)), int(place[0])))
+    true, predicted, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
+    return lambda rows: float(formula(counts(true[rows], predicted[rows], len(names)), int(place[0])))
 
 
 class _Draws(NamedTuple):
@@ -111,7 +111,7 @@ class _Draws(NamedTuple):
 
 
 def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws:
-    """Rows of each resample; of many rows, fewer than there are. A single unit says nothing of others: its rows do."""
+    """Rows of each resample; of many rows, fewer than there are. Of a single unit its rows are drawn."""
     random, size = np.random.default_rng(SEED), len(predictions)
     some = min(size, MOST)
     rounds = min(rounds, max(LEAST, WORK // (some * max(1, len(predictions.classes)))))

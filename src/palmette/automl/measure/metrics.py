@@ -14,7 +14,7 @@ from palmette.errors import UserError, nearest
 
 Task = Literal["classification", "regression", "clustering"]
 Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
-"""distances: it is of groups beside the rows themselves, whose numbers (n, d) stand in the place of the truth."""
+"""distances: of groups and the rows themselves; their numbers (n, d) are passed in place of the truth."""
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
@@ -22,7 +22,7 @@ Labels = NDArray[np.str_]
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of n rows."""
+    """Predictions for n rows."""
 
     values: NDArray[np.generic]
     """(n,): class names as text, numbers, or group numbers."""
@@ -113,7 +113,7 @@ def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:
     return ""
 
 
-def skill(metric: Metric, value: float, dummy: float) -> float:
+def error_reduction(metric: Metric, value: float, dummy: float) -> float:
     """The share of the dummy's error that is removed: 0 is the dummy, 1 is perfect, below 0 is worse than the dummy."""
     worst = metric.error(dummy)
     return 1.0 if worst == 0 else 1.0 - metric.error(value) / worst
@@ -189,12 +189,12 @@ def _area(hit: NDArray[np.bool_], chances: Floats) -> Floats:
 
 
 def _precision(hit: NDArray[np.bool_], chances: Floats) -> Floats:
-    """Of each column, the mean over its rows of the precision when all that are as probable or more are said."""
+    """Of each column, the mean over its rows of the precision when all rows at least as probable are predicted."""
     import pandas as pd
 
     right = pd.DataFrame(np.where(hit, -chances, np.inf)).rank(method="max").to_numpy()
-    said = pd.DataFrame(-chances).rank(method="max").to_numpy()
-    return np.asarray((right / said * hit).sum(axis=0) / hit.sum(axis=0))
+    predicted = pd.DataFrame(-chances).rank(method="max").to_numpy()
+    return np.asarray((right / predicted * hit).sum(axis=0) / hit.sum(axis=0))
 
 
 RANKINGS: Mapping[str, Callable[[NDArray[np.bool_], Floats], Floats]] = {
@@ -230,30 +230,30 @@ def _values(formula: Callable[[Floats, Floats], float]) -> Formula:
     return compute
 
 
-def _rmse(truth: Floats, said: Floats) -> float:
-    return float(np.sqrt(np.mean((truth - said) ** 2)))
+def _rmse(truth: Floats, predicted: Floats) -> float:
+    return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
-def _rmsle(truth: Floats, said: Floats) -> float:
-    return _rmse(np.log1p(truth), np.log1p(np.clip(said, 0, None)))
+def _rmsle(truth: Floats, predicted: Floats) -> float:
+    return _rmse(np.log1p(truth), np.log1p(np.clip(predicted, 0, None)))
 
 
-def _rmse_log(truth: Floats, said: Floats) -> float:
+def _rmse_log(truth: Floats, predicted: Floats) -> float:
     """A prediction of zero or less counts as a tenth of the smallest true value."""
-    return _rmse(np.log(truth), np.log(np.clip(said, truth.min() * 0.1, None)))
+    return _rmse(np.log(truth), np.log(np.clip(predicted, truth.min() * 0.1, None)))
 
 
-def _mape(truth: Floats, said: Floats) -> float:
-    return float(np.mean(np.abs(truth - said) / np.maximum(np.abs(truth), 1e-12)))
+def _mape(truth: Floats, predicted: Floats) -> float:
+    return float(np.mean(np.abs(truth - predicted) / np.maximum(np.abs(truth), 1e-12)))
 
 
-def _smape(truth: Floats, said: Floats) -> float:
-    return float(np.mean(2 * np.abs(truth - said) / np.maximum(np.abs(truth) + np.abs(said), 1e-12)))
+def _smape(truth: Floats, predicted: Floats) -> float:
+    return float(np.mean(2 * np.abs(truth - predicted) / np.maximum(np.abs(truth) + np.abs(predicted), 1e-12)))
 
 
-def _r2(truth: Floats, said: Floats) -> float:
+def _r2(truth: Floats, predicted: Floats) -> float:
     spread = float(np.sum((truth - truth.mean()) ** 2))
-    return 1.0 - float(np.sum((truth - said) ** 2)) / spread if spread else float("nan")
+    return 1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread else float("nan")
 
 
 def _loss(name: str, formula: Callable[[Floats, Floats], float]) -> Metric:
@@ -279,9 +279,9 @@ _ALL = (
     _classes("average_precision", "probabilities", _ranking("average_precision")),
     Metric("log_loss", "classification", "probabilities", _log_loss, perfect=0.0, greater_is_better=False),
     _loss("rmse", _rmse),
-    _loss("mse", lambda truth, said: float(np.mean((truth - said) ** 2))),
-    _loss("mae", lambda truth, said: float(np.mean(np.abs(truth - said)))),
-    _loss("medae", lambda truth, said: float(np.median(np.abs(truth - said)))),
+    _loss("mse", lambda truth, predicted: float(np.mean((truth - predicted) ** 2))),
+    _loss("mae", lambda truth, predicted: float(np.mean(np.abs(truth - predicted)))),
+    _loss("medae", lambda truth, predicted: float(np.median(np.abs(truth - predicted)))),
     _loss("mape", _mape),
     _loss("smape", _smape),
     _loss("rmsle", _rmsle),
@@ -291,9 +291,7 @@ _ALL = (
     Metric("adjusted_rand", "clustering", "groups", _labels("adjusted_rand_score")),
     Metric("nmi", "clustering", "groups", _labels("normalized_mutual_info_score")),
     Metric("silhouette", "clustering", "distances", _labels("silhouette_score")),
-    Metric(
-        "davies_bouldin", "clustering", "distances", _labels("davies_bouldin_score"), 0.0, greater_is_better=False
-    ),
+    Metric("davies_bouldin", "clustering", "distances", _labels("davies_bouldin_score"), 0.0, greater_is_better=False),
     Metric("calinski_harabasz", "clustering", "distances", _labels("calinski_harabasz_score"), math.inf),
 )
 

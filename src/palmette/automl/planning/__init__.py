@@ -1,1 +1,1 @@
-"""What plans are made of and judged by: algorithms that are here, wishes, expected costs and scores."""
+"""What plans are made of and judged by: allowed learners, strategies, drafting, estimates, measured rounds, columns."""

@@ -1,84 +1,97 @@
-"""What a candidate will cost before it is trained: seconds, megabytes, milliseconds, scaled from measurements."""
+"""Expected costs of candidates, corrected by what was measured in the rounds of this run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from palmette.documents import Model, read_document
+from palmette.automl.artefacts import MeasuredRound, Plan
+from palmette.automl.candidates import Candidate
+from palmette.automl.composition import encoding_seconds, learner_named
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import Cost
 
-DEAREST = "tabm"
-"""The algorithm whose costs are taken for one that was never measured."""
-
-
-class Measured(Model):
-    """What a model of one fold costs."""
-
-    seconds: float
-    """To train on few rows."""
-    seconds_per_cell: float = 0.0
-    """More for every cell (rows times features) of the training rows."""
-    seconds_per_pair: float = 0.0
-    """More for every pair of training rows."""
-    kilobytes: float
-    """Of its file on few rows."""
-    kilobytes_per_row: float = 0.0
-    """More for every training row."""
-    milliseconds: float
-    """To answer for one row that is prepared."""
-    grows_with_classes: bool = False
-    """Whether there is one model for each of three or more classes."""
+REQUEST = 6.0
+"""Milliseconds that a request for one row takes beside the model: HTTP, reading and encoding the row."""
+ENSEMBLE = 4
+"""Members that an ensemble is estimated with."""
 
 
-class Costs(Model):
-    """The table of measurements."""
+@dataclass(frozen=True)
+class Costs:
+    """Of candidates on data of this size."""
 
-    how: str
-    """Where and how they were measured."""
-    milliseconds: float
-    """To prepare one row, whatever answers."""
-    algorithms: Mapping[str, Measured]
+    facts: DataFacts
+    rounds: tuple[MeasuredRound, ...] = ()
+
+    def of(self, candidate: Candidate) -> Cost:
+        """To train in all folds, to store, and to answer a request for one row; two significant digits."""
+        expected, (seconds, megabytes, milliseconds) = self._expected(candidate), self._factors
+        known = self._seconds.get(substance(candidate))
+        return _rounded(
+            expected.seconds * seconds if known is None else known,
+            expected.megabytes * megabytes,
+            (REQUEST + expected.milliseconds) * milliseconds,
+        )
+
+    def together(self, candidates: Sequence[Candidate]) -> Cost:
+        """Of an ensemble of the cheapest; to train, that of the quickest, since others may be left out."""
+        members, factors = sorted(map(self._expected, candidates))[:ENSEMBLE], self._factors
+        due = _sum(members)
+        return _rounded(
+            members[0].seconds * factors.seconds,
+            due.megabytes * factors.megabytes,
+            due.milliseconds * factors.milliseconds,
+        )
+
+    def _expected(self, candidate: Candidate) -> Cost:
+        cost = learner_named(candidate.learner).cost(self.facts)
+        encoding = encoding_seconds(candidate, self.facts)
+        return cost._replace(seconds=cost.seconds + self.facts.folds * encoding)
+
+    @cached_property
+    def _seconds(self) -> dict[str, float]:
+        return {substance(one.candidate): one.seconds for done in self.rounds for one in done.candidates}
+
+    @cached_property
+    def _factors(self) -> Cost:
+        """Measured over expected, by the last round: seconds of its candidates, size and latency of its model."""
+        if not self.rounds:
+            return Cost(1.0, 1.0, 1.0)
+        done = self.rounds[-1]
+        due = _sum([self._expected(one.candidate) for one in done.candidates if one.candidate.name in done.members])
+        trained = _sum([self._expected(one.candidate) for one in done.candidates])
+        return Cost(
+            _ratio(sum(one.seconds for one in done.candidates), trained.seconds),
+            _ratio(done.megabytes, due.megabytes),
+            _ratio(done.milliseconds or 0.0, due.milliseconds),
+        )
 
 
-class Size(NamedTuple):
-    """What the cost of a candidate depends on."""
-
-    rows: int
-    """To learn from."""
-    features: int
-    outputs: int
-    """Classes where there are three or more, else 1."""
-    folds: int
+def substance(candidate: Candidate) -> str:
+    """What makes two candidates the same model, whatever their names."""
+    return json.dumps(candidate.model_dump(mode="json", exclude={"name", "reason", "tuned"}), sort_keys=True)
 
 
-class Cost(NamedTuple):
-    """Of a candidate in all folds."""
-
-    seconds: float
-    megabytes: float
-    milliseconds: float
-
-
-@cache
-def costs() -> Costs:
-    """The table; read once."""
-    return read_document(Path(__file__).with_name("costs.yaml"), Costs)
+def digest(plan: Plan) -> str:
+    """Equal for plans that train and deliver the same, in whatever order and under whatever name."""
+    ensembling = "single" if len(plan.candidates) == 1 else plan.ensembling
+    parts = [sorted(map(substance, plan.candidates)), ensembling, plan.tuning]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def cost(algorithm: str, size: Size) -> Cost:
-    """What an algorithm costs on data of this size; the most that was measured, where it never was."""
-    one = costs().algorithms.get(algorithm) or costs().algorithms[DEAREST]
-    times = size.folds * (size.outputs if one.grows_with_classes else 1)
-    growing = one.seconds_per_cell * size.rows * size.features + one.seconds_per_pair * size.rows**2
-    return Cost(
-        seconds=_figure(times * (one.seconds + growing)),
-        megabytes=_figure(times * (one.kilobytes + one.kilobytes_per_row * size.rows) / 1000),
-        milliseconds=_figure(costs().milliseconds + size.folds * one.milliseconds),
-    )
+def _sum(costs: Sequence[Cost]) -> Cost:
+    """Of models that answer together."""
+    seconds, megabytes = sum(one.seconds for one in costs), sum(one.megabytes for one in costs)
+    return Cost(seconds, megabytes, REQUEST + sum(one.milliseconds for one in costs))
 
 
-def _figure(value: float) -> float:
-    """Two significant digits: an estimate is not better known."""
-    return float(f"{value:.2g}")
+def _ratio(measured: float, expected: float) -> float:
+    return measured / expected if measured > 0 and expected > 0 else 1.0
+
+
+def _rounded(seconds: float, megabytes: float, milliseconds: float) -> Cost:
+    return Cost(*(float(f"{value:.2g}") for value in (seconds, megabytes, milliseconds)))

@@ -1,4 +1,4 @@
-"""What a candidate is expected to score before it is trained: the skill it had on the most similar measured data."""
+"""Expected scores before training: the error reduction that a learner had on the most similar measured data."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from palmette.automl.kinds import UNUSABLE
 from palmette.automl.measure import Metric
 from palmette.automl.profile import Profile
-from palmette.automl.profile.meta import NAMES
 from palmette.documents import Model, read_document
 
 NEAREST = 3
-"""Measured sets that a guess rests on."""
+"""Measured sets that an estimate rests on."""
 CLOSE = 0.25
 """Distance within which sets count alike."""
 NORMAL_MAE = 0.8
 """Mean absolute deviation of a normal distribution, in standard deviations."""
 NORMAL_ORDERS = 4.65 / math.log(10)
 """Powers of ten between the percentiles 1 and 99 of a log-normal distribution, by standard deviations of its log."""
+KINDS = frozenset({"number", "category", "boolean", "datetime", *UNUSABLE})
+"""Of the columns of the measured sets."""
 MEASURED_AS: Mapping[str, str] = {
     "balanced_accuracy": "f1_macro",
     "f1": "f1_macro",
@@ -34,17 +36,17 @@ MEASURED_AS: Mapping[str, str] = {
     "medae": "mae",
     "rmse_log": "rmsle",
 }
-"""By metric that was not measured: the one whose skill is taken for it."""
+"""By metric that was not measured: the one whose error reduction is taken for it."""
 
 
 class MeasuredSet(Model):
-    """A data set on which algorithms were measured at their starting points, out of fold."""
+    """A data set on which learners were measured with their first configuration, out of fold."""
 
-    task: str
+    problem: str
     figures: Mapping[str, float]
     """Its meta-features, by name."""
-    skills: Mapping[str, tuple[float, ...]]
-    """By algorithm: the share of the dummy's error that it removed, by metric in the order of `metrics`."""
+    reductions: Mapping[str, tuple[float, ...]]
+    """By learner: the share of the dummy's error that it removed, by metric in the order of `metrics`."""
 
 
 class MeasuredSets(Model):
@@ -52,21 +54,21 @@ class MeasuredSets(Model):
 
     how: str
     metrics: Mapping[str, tuple[str, ...]]
-    """By task."""
+    """By problem."""
     sets: Mapping[str, MeasuredSet]
 
 
-class Expected(NamedTuple):
-    """A guess that rests on measurements of other data."""
+class ExpectedScore(NamedTuple):
+    """An estimate that rests on measurements of other data."""
 
-    skill: float | None
+    reduction: float | None
     """Share of the dummy's error that is removed; None where nothing comparable was measured."""
     score: float | None
-    """In the metric of the run; None where the dummy's score cannot be told from the profile."""
+    """In the metric of the run; None where the profile does not determine the dummy's score."""
     reason: str
 
 
-UNKNOWN = Expected(None, None, "nothing comparable was measured")
+UNKNOWN = ExpectedScore(None, None, "nothing comparable was measured")
 
 
 @cache
@@ -75,48 +77,55 @@ def measured() -> MeasuredSets:
     return read_document(Path(__file__).with_name("measured.yaml"), MeasuredSets)
 
 
-def expected(algorithm: str, profile: Profile, metric: Metric | None) -> Expected:
-    """What an algorithm is expected to score, and why."""
-    task = profile.aim.task
-    names = measured().metrics.get(task, ())
-    name = MEASURED_AS.get(metric.name, metric.name) if metric else ""
-    if metric is None or name not in names:
+def expected_score(learner: str, profile: Profile, metric: Metric) -> ExpectedScore:
+    """What a learner is expected to score, and why."""
+    problem = profile.split.problem
+    names = measured().metrics.get(problem, ())
+    name = MEASURED_AS.get(metric.name, metric.name)
+    if name not in names or any(one.kind not in KINDS for one in profile.columns):
         return UNKNOWN
-    here = _place({one.name: one.value for one in profile.meta})
-    known = [one for one in measured().sets.values() if one.task == task and algorithm in one.skills]
-    near = sorted((math.dist(here, _place(one.figures)), one.skills[algorithm][names.index(name)]) for one in known)
+    here = _position({one.name: one.value for one in profile.meta})
+    known = [one for one in measured().sets.values() if one.problem == problem and learner in one.reductions]
+    near = sorted(
+        (math.dist(here, _position(one.figures)), one.reductions[learner][names.index(name)]) for one in known
+    )
     if not near:
         return UNKNOWN
     weights = [1 / (CLOSE + distance) for distance, _ in near[:NEAREST]]
-    skill = sum(weight * found for weight, (_, found) in zip(weights, near, strict=False)) / sum(weights)
-    reason = f"removed about {max(skill, 0):.0%} of the dummy's error on the {len(weights)} most similar measured sets"
+    reduction = sum(weight * found for weight, (_, found) in zip(weights, near, strict=False)) / sum(weights)
+    reason = f"removed {max(reduction, 0):.0%} of the dummy's error on the {len(weights)} most similar measured sets"
     dummy = dummy_score(metric, profile)
-    return Expected(_digits(skill), None if dummy is None else _digits(_score(metric, dummy, skill)), reason)
-
-
-def _place(figures: Mapping[str, float]) -> tuple[float, ...]:
-    """Where a data set stands among others: how much its columns tell by themselves counts most, its size least."""
-    found = {name: figures.get(name, 0.0) for name in NAMES}
-    columns = max(found["columns"], 1.0)
-    return (
-        0.2 * math.log10(max(found["rows"], 1.0)),
-        0.2 * math.log10(columns),
-        0.2 * (found["categorical_columns"] + found["boolean_columns"]) / columns,
-        0.5 * math.log10(1 + found["classes"]),
-        found["skill_most"],
-        4 * found["strength_mean"],
-        found["strength_most"],
-        0.2 * found["class_entropy"],
+    return ExpectedScore(
+        _digits(reduction), None if dummy is None else _digits(_score(metric, dummy, reduction)), reason
     )
 
 
-def _score(metric: Metric, dummy: float, skill: float) -> float:
-    left = metric.error(dummy) * (1 - skill)
+def _position(figures: Mapping[str, float]) -> tuple[float, ...]:
+    """Of a data set among others: what its columns predict alone counts most, its size least."""
+
+    def figure(name: str) -> float:
+        return figures.get(name, 0.0)
+
+    columns = max(figure("columns"), 1.0)
+    return (
+        0.2 * math.log10(max(figure("rows"), 1.0)),
+        0.2 * math.log10(columns),
+        0.2 * (figure("category_columns") + figure("boolean_columns")) / columns,
+        0.5 * math.log10(1 + figure("classes")),
+        figure("error_reduction_most"),
+        4 * figure("mutual_information_mean"),
+        figure("mutual_information_most"),
+        0.2 * figure("class_entropy"),
+    )
+
+
+def _score(metric: Metric, dummy: float, reduction: float) -> float:
+    left = metric.error(dummy) * (1 - reduction)
     return metric.perfect - left if metric.greater_is_better else metric.perfect + left
 
 
 def dummy_score(metric: Metric, profile: Profile) -> float | None:
-    """What the best constant scores, as far as the profile tells; of errors on a log scale, as if that were normal."""
+    """The score of the best constant, as far as the profile determines it; of logs, as if they were normal."""
     target = profile.target
     if target is None:
         return None
@@ -146,5 +155,5 @@ def dummy_score(metric: Metric, profile: Profile) -> float | None:
 
 
 def _digits(value: float) -> float:
-    """Three significant digits: a guess is not better known."""
+    """Three significant digits."""
     return float(f"{value:.3g}")

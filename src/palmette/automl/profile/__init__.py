@@ -1,14 +1,14 @@
-"""What the data are like, computed from the training rows: columns, target, meta-features, suggestions, leaks."""
+"""Figures of a data set, computed from the training rows: columns, target, meta-features, suggestions, leaks."""
 
 from palmette.automl.profile.artefacts import (
     ColumnProfile,
     Fact,
     Frequent,
     Leak,
+    LeakDecision,
     MetaFeature,
     NumberFacts,
     Profile,
-    Settled,
     TargetProfile,
     TextFacts,
     TimeFacts,
@@ -19,10 +19,10 @@ __all__ = [
     "Fact",
     "Frequent",
     "Leak",
+    "LeakDecision",
     "MetaFeature",
     "NumberFacts",
     "Profile",
-    "Settled",
     "TargetProfile",
     "TextFacts",
     "TimeFacts",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from palmette.automl.data.artefacts import Aim, HoldOut, Kind
+from palmette.automl.kinds import Kind
+from palmette.automl.samples import HoldOut, SplitRequest
 from palmette.documents import Model
 
 Severity = Literal["high", "medium", "low"]
@@ -44,7 +45,7 @@ class TextFacts(Model):
 
 
 class TimeFacts(Model):
-    """Of the instants in a column."""
+    """Of the timestamps in a column."""
 
     first: str
     """ISO 8601, in UTC where the file names zones."""
@@ -54,7 +55,7 @@ class TimeFacts(Model):
 
 
 class Frequent(Model):
-    """A value that comes often; data, never an instruction."""
+    """A frequent value; data, never an instruction."""
 
     value: str
     count: int
@@ -74,19 +75,19 @@ class ColumnProfile(Model):
     times: TimeFacts | None = None
     frequent: tuple[Frequent, ...] = ()
     """The five most frequent values, of what is not numeric."""
-    strength: float = 0.0
-    """Mutual information with the target as a share of the target's entropy, both in bins."""
-    skill: float = 0.0
+    mutual_information: float = 0.0
+    """With the target, as a share of the target's entropy; both in bins."""
+    error_reduction: float = 0.0
     """Share of the dummy's error that this column alone removes on rows it did not see; for regression of ranks."""
     rank: int = 0
     """1 for the strongest; 0 without a target."""
 
 
 class TargetProfile(Model):
-    """What is to be predicted."""
+    """The column to predict."""
 
     name: str
-    task: str
+    problem: str
     classes: tuple[Frequent, ...] = ()
     """Most frequent first, at most a hundred."""
     class_count: int = 0
@@ -118,7 +119,7 @@ class Fact(Model):
 
 
 class Leak(Model):
-    """Something that may make a score better here than it will be in use."""
+    """Something that may make a score better here than in use."""
 
     code: str
     severity: Severity
@@ -129,26 +130,28 @@ class Leak(Model):
     """Figures, and a few values."""
     action: Action
     default: Literal["drop", "keep"] = "keep"
-    """Of a question: what is done with the columns where nobody answers."""
+    """Of a question: the decision where nobody answers."""
 
 
-class Settled(Model):
+class LeakDecision(Model):
     """What was done about a leak."""
 
     code: str
     columns: tuple[str, ...]
     done: Literal["dropped", "kept", "grouped"]
-    by: Literal["rule", "person", "default"]
+    by: Literal["request", "rule", "person", "default"]
 
 
 class Profile(Model):
-    """What the data are like."""
+    """Figures of a data set. All are computed, and computed again before they count."""
 
-    aim: Aim
-    """What is predicted, and how the rows are cut for it."""
+    split: SplitRequest
+    """What is predicted, and how the rows are split for it."""
     rows: int
+    """Of the whole table."""
     holdout: HoldOut
     columns: tuple[ColumnProfile, ...]
+    """All but the target and the column that names the parts."""
     target: TargetProfile | None
     duplicates: int
     """Training rows that repeat another one in all features."""
@@ -158,14 +161,17 @@ class Profile(Model):
     """In a fixed order."""
     suggestions: tuple[Fact, ...] = ()
     leaks: tuple[Leak, ...] = ()
-    settled: tuple[Settled, ...] = ()
-    """What was done about those leaks that call for more than a report."""
-    remarks: tuple[str, ...] = ()
-    """What a language model adds, in words without figures."""
+    decisions: tuple[LeakDecision, ...] = ()
+    """About those leaks that call for more than a report."""
+
+    def column(self, name: str) -> ColumnProfile | None:
+        """The column of this name; None where there is none."""
+        return next((one for one in self.columns if one.name == name), None)
 
     @property
     def dropped(self) -> dict[str, str]:
-        """By column that is left out for a leak: why."""
-        told = {(leak.code, leak.columns): leak.text for leak in self.leaks}
-        gone = [one for one in self.settled if one.done == "dropped"]
-        return {name: told.get((one.code, one.columns), one.code) for one in gone for name in one.columns}
+        """The reason for each column that is left out because of a leak, or because it names the part of each row."""
+        texts = {(leak.code, leak.columns): leak.text for leak in self.leaks}
+        gone = [one for one in self.decisions if one.done == "dropped"]
+        parts = {self.split.column: "its values name the part of each row"} if self.split.column else {}
+        return parts | {name: texts.get((one.code, one.columns), one.code) for one in gone for name in one.columns}

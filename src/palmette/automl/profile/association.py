@@ -1,4 +1,4 @@
-"""How much a column tells of the target: mutual information in bins, and what it alone predicts of unseen rows."""
+"""Association of columns with the target: mutual information, and the error one alone removes on unseen rows."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 COARSE, FINE = 16, 200
-"""Bins for the strength of a column, and for what it can predict."""
+"""Bins for mutual information, and for the reduction of error."""
 TARGET_BINS = 10
 FREQUENT = 60
-"""Values of a column of words that are told apart for its strength."""
+"""Values of a column of words that are distinguished for mutual information."""
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
 def as_numbers(column: Any) -> Floats | None:
-    """Numbers and instants as floats, NaN where missing; None for words."""
+    """Numbers and timestamps as floats, NaN where missing; None for words."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         values = column.to_numpy("datetime64[ns]").astype("int64").astype(float)
         values[column.isna().to_numpy()] = np.nan
@@ -52,15 +52,15 @@ def in_bins(column: Any, bins: int, frequent: int = FREQUENT) -> Codes:
     return codes
 
 
-def target_codes(target: Any, task: str) -> Codes:
+def target_codes(target: Any, problem: str) -> Codes:
     """Classes, or ranges of equal weight."""
-    if task == "classification":
+    if problem == "classification":
         return np.asarray(pd.factorize(target.astype(str))[0], dtype=np.int64)
     return in_bins(target, TARGET_BINS)
 
 
-def strength(codes: Codes, target: Codes) -> float:
-    """Mutual information as a share of the target's entropy, in [0, 1], corrected for chance (Miller and Madow)."""
+def mutual_information(codes: Codes, target: Codes) -> float:
+    """Mutual information as a share of the target's entropy, in [0, 1], corrected for bias (Miller and Madow)."""
     count = len(codes)
     if not count:
         return 0.0
@@ -81,31 +81,31 @@ def _entropy(counts: npt.NDArray[np.int64]) -> float:
 
 @lru_cache(maxsize=4)
 def halves(count: int) -> npt.NDArray[np.bool_]:
-    """One half of the rows, by chance that is always the same."""
+    """One half of the rows, random but always the same."""
     return np.asarray(np.random.default_rng(0).permutation(count) % 2 == 0)
 
 
-def skill(codes: Codes, target: Any, task: str) -> float:
+def error_reduction(codes: Codes, target: Any, problem: str) -> float:
     """Share of the dummy's error that the codes remove on the half of the rows that they did not see.
 
     Args:
         codes: of the column, from 0.
         target: codes of classes, or ranks in [0, 1].
-        task: classification, or anything else for ranks.
+        problem: classification, or anything else for ranks.
     """
     if len(codes) < 20:
         return 0.0
     first = halves(len(codes))
-    score = _class_skill if task == "classification" else _rank_skill
+    score = _class_reduction if problem == "classification" else _rank_reduction
     return max(0.0, (score(codes, target, first) + score(codes, target, ~first)) / 2)
 
 
 def ranks(target: Any) -> Floats:
-    """Ranks in [0, 1]: what a monotone transform of the target does not change."""
+    """Ranks in [0, 1]: monotone transforms of the target do not change them."""
     return np.asarray(target.rank(method="average", pct=True).to_numpy(float))
 
 
-def _class_skill(codes: Codes, target: Codes, learn: npt.NDArray[np.bool_]) -> float:
+def _class_reduction(codes: Codes, target: Codes, learn: npt.NDArray[np.bool_]) -> float:
     width = int(target.max()) + 1
     size = int(codes.max()) + 1
     usual = int(np.bincount(target[learn], minlength=width).argmax())
@@ -119,7 +119,7 @@ def _class_skill(codes: Codes, target: Codes, learn: npt.NDArray[np.bool_]) -> f
     return 1 - float((truth != guess[codes[~learn]]).mean()) / dummy if dummy else 0.0
 
 
-def _rank_skill(codes: Codes, target: Floats, learn: npt.NDArray[np.bool_]) -> float:
+def _rank_reduction(codes: Codes, target: Floats, learn: npt.NDArray[np.bool_]) -> float:
     size = int(codes.max()) + 1
     mean = float(target[learn].mean())
     counts = np.bincount(codes[learn], minlength=size)

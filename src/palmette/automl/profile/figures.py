@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.data.artefacts import Kind
+from palmette.automl.kinds import Kind
 from palmette.automl.profile.artefacts import ColumnProfile, Frequent, NumberFacts, TargetProfile, TextFacts, TimeFacts
 
 FREQUENT = 5
@@ -20,7 +20,7 @@ COUNTS_FROM = 10
 
 
 def figure(value: float) -> float:
-    """Six significant digits; 0 for what is no number.
+    """Six significant digits; 0 for NaN and infinities.
 
     >>> figure(1 / 3)
     0.333333
@@ -100,15 +100,15 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     return ColumnProfile(name=name, kind=kind, missing=figure(missing), distinct=int(present.nunique()), **found)
 
 
-def target_figures(name: str, column: Any, task: str) -> TargetProfile:
+def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
     """Of the training rows of the target."""
-    if task == "classification":
+    if problem == "classification":
         counts = column.value_counts().to_numpy(float)
         shares = counts / counts.sum()
         entropy = float(-(shares * np.log(shares)).sum() / math.log(len(shares))) if len(shares) > 1 else 0.0
         return TargetProfile(
             name=name,
-            task=task,
+            problem=problem,
             classes=frequent(column, CLASSES),
             class_count=len(counts),
             entropy=figure(entropy),
@@ -118,7 +118,7 @@ def target_figures(name: str, column: Any, task: str) -> TargetProfile:
     low, high = np.quantile(values, [0.01, 0.99])
     return TargetProfile(
         name=name,
-        task=task,
+        problem=problem,
         numbers=facts,
         orders=figure(math.log10(high / low)) if facts.least > 0 and high > low else 0.0,
         log_skew=figure(skew(np.log1p(values))) if facts.least >= 0 else 0.0,

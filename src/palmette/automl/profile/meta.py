@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import get_args
 
+from palmette.automl.kinds import Kind
 from palmette.automl.profile.artefacts import ColumnProfile, MetaFeature, TargetProfile
 from palmette.automl.profile.figures import figure
 
-KINDS = ("numeric", "categorical", "boolean", "datetime", "text", "identifier", "constant", "list")
+KINDS = get_args(Kind)
 NAMES = (
     "rows", "columns", "rows_per_column", *(f"{kind}_columns" for kind in KINDS), "missing", "columns_with_missing",
     "categories_mean", "categories_most", "skew_mean", "skew_most", "outliers_mean", "zeros_mean", "whole_columns",
-    "duplicates", "strength_mean", "strength_most", "skill_most", "classes", "class_entropy", "rarest_class",
+    "duplicates", "mutual_information_mean", "mutual_information_most", "error_reduction_most",
+    "classes", "class_entropy", "rarest_class",
     "target_skew", "target_log_skew", "target_orders", "target_zeros",
 )  # fmt: skip
 
@@ -22,7 +25,7 @@ def meta_features(
 ) -> tuple[MetaFeature, ...]:
     """The vector of a data set; a figure that does not apply is 0."""
     numeric = [column.numbers for column in columns if column.numbers is not None]
-    words = [column.distinct for column in columns if column.kind in ("categorical", "boolean")]
+    words = [column.distinct for column in columns if column.kind in ("category", "boolean")]
     values = [
         float(rows),
         float(len(columns)),
@@ -38,9 +41,9 @@ def meta_features(
         _mean([one.zeros for one in numeric]),
         float(sum(one.whole for one in numeric)),
         duplicates / max(rows, 1),
-        _mean([column.strength for column in columns]),
-        max((column.strength for column in columns), default=0.0),
-        max((column.skill for column in columns), default=0.0),
+        _mean([column.mutual_information for column in columns]),
+        max((column.mutual_information for column in columns), default=0.0),
+        max((column.error_reduction for column in columns), default=0.0),
         *_of_target(target),
     ]
     return tuple(MetaFeature(name=n, value=figure(v)) for n, v in zip(NAMES, values, strict=True))

@@ -2,65 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import pandas as pd
 
-from palmette.automl.data.artefacts import Aim, Kind
-from palmette.automl.data.cut import Split
-from palmette.automl.data.kinds import kind_of
 from palmette.automl.profile.artefacts import ColumnProfile, Profile
 from palmette.automl.profile.figures import column_figures, figure, target_figures
 from palmette.automl.profile.leaks import find_leaks
-from palmette.automl.profile.leaks.ground import Ground
+from palmette.automl.profile.leaks.context import LeakContext
 from palmette.automl.profile.meta import meta_features
 from palmette.automl.profile.suggestions import suggest
 
 
-def profile(table: pd.DataFrame, aim: Aim, split: Split, kinds: Mapping[str, Kind] | None = None) -> Profile:
-    """What the table is like.
-
-    Args:
-        table: as loaded; nothing of the hold-out is looked at but whether its rows, keys or times overlap.
-        aim: what is to be predicted.
-        split: the cut for it.
-        kinds: of the columns; told from the training rows where they are left out.
-    """
-    train, target, task = table.iloc[split.train], aim.target, aim.task
-    known = kinds or {str(name): kind_of(train[name], str(name)).kind for name in table.columns}
-    ground = Ground(table, target, task, split, known)
-    columns = [column_figures(name, train[name], known[name]) for name in ground.features]
+def profile(context: LeakContext) -> Profile:
+    """The figures of a table; of the hold-out nothing is used but whether its rows, keys or times overlap."""
+    table, request, split, kinds = context.table, context.request, context.split, context.kinds
+    train, target, problem = table.iloc[split.train], request.target, request.problem
+    names = [str(name) for name in table.columns if name not in (target, request.column)]
+    columns = [column_figures(name, train[name], kinds[name]) for name in names]
     if target:
-        columns = _ranked(columns, ground)
-    predicted = target_figures(target, train[target], task) if target else None
-    duplicates = len(train) - len(np.unique(ground.hashes[split.train]))
+        columns = _ranked(columns, context)
+    target_profile = target_figures(target, train[target], problem) if target else None
+    duplicates = len(train) - len(np.unique(context.hashes[split.train]))
     return Profile(
-        aim=aim,
+        split=request,
         rows=len(table),
-        holdout=split.told,
+        holdout=split.facts,
         columns=tuple(columns),
-        target=predicted,
+        target=target_profile,
         duplicates=duplicates,
         memory=int(table.memory_usage(deep=False).sum()),
-        meta=meta_features(len(train), columns, predicted, duplicates),
-        suggestions=tuple(suggest(len(train), columns, predicted, duplicates)),
-        leaks=tuple(find_leaks(ground)),
+        meta=meta_features(len(train), columns, target_profile, duplicates),
+        suggestions=tuple(suggest(len(train), columns, target_profile, duplicates)),
+        leaks=tuple(find_leaks(context)),
     )
 
 
-def _ranked(columns: list[ColumnProfile], ground: Ground) -> list[ColumnProfile]:
-    """With how much each tells of the target."""
-    told = {column.name: (ground.strength(column.name), ground.skill(column.name)) for column in columns}
-    order = sorted(told, key=lambda name: (-told[name][0], name))
+def _ranked(columns: list[ColumnProfile], context: LeakContext) -> list[ColumnProfile]:
+    """The columns with their association with the target."""
+    found = {one.name: (context.mutual_information(one.name), context.error_reduction(one.name)) for one in columns}
+    order = sorted(found, key=lambda name: (-found[name][0], name))
     ranks = {name: rank for rank, name in enumerate(order, 1)}
-    return [
-        column.model_copy(
-            update={
-                "strength": figure(told[column.name][0]),
-                "skill": figure(told[column.name][1]),
-                "rank": ranks[column.name],
-            }
-        )
-        for column in columns
-    ]
+
+    def figures(name: str) -> dict[str, float]:
+        information, reduction = map(figure, found[name])
+        return {"mutual_information": information, "error_reduction": reduction, "rank": ranks[name]}
+
+    return [column.model_copy(update=figures(column.name)) for column in columns]

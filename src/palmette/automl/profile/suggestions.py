@@ -73,7 +73,7 @@ def _of_column(column: ColumnProfile) -> Iterator[Fact]:
         yield _fact("mostly-missing", name, said)
     elif column.missing > 0:
         yield _fact("missing", name, f"{name!r} is missing in {column.missing:.2%}; impute it, with a flag")
-    if column.kind == "categorical" and column.distinct > MANY_CATEGORIES:
+    if column.kind == "category" and column.distinct > MANY_CATEGORIES:
         said = f"{name!r} has {column.distinct} categories; encode them by target or frequency"
         yield _fact("many-categories", name, said)
     if column.kind == "text" and column.text is not None:

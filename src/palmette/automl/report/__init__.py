@@ -1,10 +1,31 @@
-"""The report of a run: `report.html` for people who decide or check, and `MODEL_CARD.md` for those who use the model.
+"""The report of a run, `report.html`, and the model card, `MODEL_CARD.md`.
 
-Both show the artefacts and what was measured, nothing else; what was not measured is said to be so.
+Both show artefacts and measurements, and judge nothing: the verdict is the `Assessment`.
 """
 
-from palmette.automl.report.describing import describe
-from palmette.automl.report.findings import Findings
-from palmette.automl.report.write import written
+from __future__ import annotations
 
-__all__ = ["Findings", "describe", "written"]
+from pathlib import Path
+
+from palmette.automl.artefacts import Comparison, Delivery
+from palmette.automl.endpoint.folder import add
+from palmette.automl.report.findings import Findings, findings_of
+from palmette.automl.report.interpretation import interpretation
+from palmette.automl.report.page import pages
+from palmette.automl.report.verdict import verdict_text
+from palmette.engine import RunResult, run_state
+
+__all__ = ["Findings", "describe", "findings_of", "interpretation", "pages", "verdict_text"]
+
+
+def describe(run: Path) -> None:
+    """Writes report and model card of the run in a folder into its delivery.
+
+    Nothing is written where nothing was delivered, or where the folder has another delivery by now.
+    """
+    result = RunResult(run, run_state(run), "finished")
+    if "delivery" not in result.state.artefacts:  # a topology may end before
+        return
+    folder, files = Path(result.artefact("delivery", Delivery).folder), result.artefact("comparison", Comparison).files
+    if all((folder / one.path).is_file() and (folder / one.path).read_bytes() == one.text.encode() for one in files):
+        add(folder, pages(findings_of(result)))

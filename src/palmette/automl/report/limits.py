@@ -1,15 +1,13 @@
-"""What the model must not be trusted with, derived from what is known of data, hold-out and results."""
+"""Limits of the model: facts about data, hold-out and results that its users must know. They judge nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from math import hypot
+from collections.abc import Iterable, Iterator
 
-from palmette.automl.report.classification import Classified
+from palmette.automl.formatting import many, share, short
+from palmette.automl.report.classification import ClassificationResults
 from palmette.automl.report.findings import Findings
-from palmette.automl.report.headline import is_greater_better, score_line
-from palmette.automl.wording import many, number, share, short
 
 FEW = 300
 """Rows of a hold-out below which its score is mostly noise."""
@@ -17,10 +15,10 @@ FEW_OF_CLASS = 10
 WEAK = 0.5
 """Recall."""
 WIDE = 0.1
-"""Gap of the calibration."""
+"""Mean gap of the calibration."""
 NAMED = 5
 """Columns or classes that a sentence lists."""
-TRAITS = re.compile(
+PERSONAL = re.compile(
     r"(?<![a-z])(sex|gender|age|birth|race|ethnicity|ethnic|religion|nationality|native[ _.-]?country|disab\w*|"
     r"marital|married|pregnan\w*|orientation|caste)(?![a-z])",
     re.I,
@@ -28,66 +26,38 @@ TRAITS = re.compile(
 WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def limits(findings: Findings, of_classes: Classified | None) -> tuple[str, ...]:
+def limits(findings: Findings, classes: ClassificationResults | None) -> tuple[str, ...]:
     """Sentences, the weightiest first."""
-    of_scores = (*_of_score(findings), *_of_leaks(findings), *_of_classes(of_classes))
-    found = (*of_scores, *_of_rows(findings), *_of_use(findings), *_of_code(findings))
-    return found or ("No limit was found beyond those of the data: they are the past, and one source of it.",)
+    found = [*_of_score(findings), *_of_classes(classes), *_of_rows(findings), *_of_use(findings)]
+    return tuple(found) or ("The data are from the past and from one source; nothing else was found.",)
 
 
 def _of_score(findings: Findings) -> Iterator[str]:
-    assessment = findings.assessment
-    if not assessment.rows:
-        yield f"No rows were held out: scores are of the {findings.rows_are}, by which the model was chosen."
-    elif assessment.rows < FEW and assessment.scores:
-        line, rows = score_line(assessment.scores[0]), many(assessment.rows, "row")
-        yield f"The hold-out has only {rows}: {line.metric} may be anywhere from {line.interval}."
-    yield from _of_choosing(findings)
-    if findings.comparison and not findings.comparison.better:
-        yield "The model is not better than a baseline by more than chance; the baseline may do."
-
-
-def _of_choosing(findings: Findings) -> Iterator[str]:
-    """Where the hold-out says less than the score that the model was chosen by, and both intervals cannot tell why."""
-    assessment, comparison = findings.assessment, findings.comparison
-    chosen = [one for one in comparison.leaderboard if one.chosen] if comparison else []
-    if not assessment.rows or not assessment.scores or not chosen or comparison is None:
-        return
-    score, told = assessment.scores[0], chosen[0]
-    fall = told.score - score.value if is_greater_better(score.metric) else score.value - told.score
-    if comparison.selection.metric == score.metric and fall > hypot(score.high - score.low, told.high - told.low) / 2:
-        line = score_line(score)
-        yield (
-            f"Out of fold, where the model was chosen, {line.metric} was {number(told.score, 3)}: better than on the "
-            f"hold-out ({line.value}) by more than chance. Expect what the hold-out says, or less."
-        )
-
-
-def _of_leaks(findings: Findings) -> Iterator[str]:
-    profile = findings.profile
-    settled = {(one.code, one.columns): one for one in profile.settled}
-    for leak in profile.leaks:
-        done = settled.get((leak.code, leak.columns))
-        if leak.severity != "low" and (done is None or done.done == "kept"):
+    rows = findings.assessment.rows
+    if not rows:
+        yield "No rows were held out: the scores that are shown have also chosen the model."
+    elif rows < FEW:
+        yield f"The hold-out has only {many(rows, 'row')}: other rows may give quite another score."
+    done = {(one.code, one.columns): one.done for one in findings.profile.decisions}
+    for leak in findings.profile.leaks:
+        if leak.severity != "low" and done.get((leak.code, leak.columns), "kept") == "kept":
             yield f"{leak.text} It was not removed: if this is a leak, scores here are too good."
 
 
-def _of_classes(found: Classified | None) -> Iterator[str]:
+def _of_classes(found: ClassificationResults | None) -> Iterator[str]:
     if found is None:
         return
-    weak = [one for one in found.classes if one.rows >= FEW_OF_CLASS and one.recall < WEAK]
+    tested = [one for one in found.classes if one.rows >= FEW_OF_CLASS]
+    weak = sorted((one for one in tested if one.recall < WEAK), key=lambda one: one.recall)
     if weak:
-        worst = sorted(weak, key=lambda one: one.recall)
-        named = ", ".join(f"{short(one.name, 24)} ({share(one.recall)})" for one in worst[:NAMED])
-        more = f" and {len(weak) - NAMED} more" if len(weak) > NAMED else ""
-        yield f"Fewer than half of the rows of some classes are found: {named}{more}."
+        names = _listed(f"{short(one.name, 24)} ({share(one.recall)})" for one in weak)
+        yield f"Fewer than half of the rows of some classes are found: {names}."
     if found.gap > WIDE:
-        yield f"Probabilities miss what comes true by {share(found.gap)} on average: take them as a ranking only."
+        yield f"Probabilities miss what comes true by {share(found.gap)} on average: use them as a ranking only."
     rare = [one for one in found.classes if one.rows < FEW_OF_CLASS]
     if rare:
-        named = ", ".join(short(one.name, 24) for one in rare[:NAMED])
-        more = f" and {len(rare) - NAMED} more" if len(rare) > NAMED else ""
-        yield f"Classes with fewer than {FEW_OF_CLASS} rows to test on, about which little can be said: {named}{more}."
+        names = _listed(short(one.name, 24) for one in rare)
+        yield f"Classes with fewer than {FEW_OF_CLASS} rows to test on, too few for a result: {names}."
 
 
 def _of_rows(findings: Findings) -> Iterator[str]:
@@ -95,39 +65,31 @@ def _of_rows(findings: Findings) -> Iterator[str]:
     times = [one.name for one in findings.profile.columns if one.kind == "datetime"]
     if times and holdout.strategy in ("random", "stratified"):
         yield (
-            f"The rows have times ({short(times[0], 40)}), but the hold-out was not cut by time: scores say how the "
-            "model does on rows of the same period, not on later ones."
+            f"The rows have times ({short(times[0], 40)}), but the hold-out was not cut by time: scores hold for rows "
+            "of the same period, not for later ones."
         )
     if holdout.left_out:
-        yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on such."
+        yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on them."
     if holdout.unused:
-        yield (
-            f"{many(holdout.unused, 'row')} were not learnt from, as there was no time for them: with a larger budget "
-            "the model may be better."
-        )
-    yield from findings.evidence.limits
+        yield f"{many(holdout.unused, 'row')} were not used, as the budget was too short; a larger one may help."
+    yield from findings.data.limits
 
 
 def _of_use(findings: Findings) -> Iterator[str]:
-    used = findings.blueprint.columns if findings.blueprint else findings.profile.columns
-    traits = [one.name for one in used if TRAITS.search(WORD.sub(" ", one.name).replace("_", " "))]
-    if traits:
-        named = ", ".join(short(name, 32) for name in traits[:NAMED])
-        more = f" and {len(traits) - NAMED} more" if len(traits) > NAMED else ""
+    named = ((one.name, WORD.sub(" ", one.name).replace("_", " ")) for one in findings.blueprint.columns)
+    personal = [name for name, words in named if PERSONAL.search(words)]
+    if personal:
+        names = _listed(short(name, 32) for name in personal)
         yield (
-            f"By their names, columns may describe personal traits that the law protects: {named}{more}. Results were "
-            "not compared between groups of people; do so before the model decides about any."
+            f"By their names, columns may describe personal traits that the law protects: {names}. Results were not "
+            "compared between groups of people; do so before the model decides about any."
         )
-    assumed = findings.requirements.assumptions
-    if assumed:
-        yield f"Assumed, as the request does not say: {', '.join(dict.fromkeys(one.field for one in assumed))}."
-    if findings.requirements.unread:
-        unread = "; ".join(f"`{short(one, 80)}`" for one in findings.requirements.unread)
-        yield f"Words of the request that look like a wish and were not understood, so nothing keeps to them: {unread}."
+    for repair in findings.assembly.repairs:
+        if repair.by == "rules":
+            yield f"{repair.path}, written by a language model, failed and was left out. {short(repair.reason, 200)}"
 
 
-def _of_code(findings: Findings) -> Iterator[str]:
-    """What a model was to write and could not."""
-    for one in findings.repairs:
-        if one.by == "rules":
-            yield f"{one.path} is as the built-in rules write it: what a model wrote failed. {short(one.reason, 200)}"
+def _listed(words: Iterable[str]) -> str:
+    found = list(words)
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return ", ".join(found[:NAMED]) + more

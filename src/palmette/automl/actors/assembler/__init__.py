@@ -1,1 +1,1 @@
-"""Code bound to a project that runs, first on a sample and then in full."""
+"""The search: own code on a sample first, with repairs, then all candidates in full."""

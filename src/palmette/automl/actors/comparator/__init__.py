@@ -1,1 +1,1 @@
-"""The best of everything that was trained, by out-of-fold predictions."""
+"""The choice by verified out-of-fold outputs, written as a package and fitted on all training rows."""

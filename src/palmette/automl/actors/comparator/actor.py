@@ -1,99 +1,126 @@
-"""The actor `comparator`: what is delivered of all that was trained, by the harness's own scores out of fold."""
+"""The actor `comparator`: chooses by verified out-of-fold outputs, writes the package and fits it on all rows."""
 
 from __future__ import annotations
 
-import math
-import os
-import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from palmette.automl.actors.implementation_verifier.counting import parameters_of
-from palmette.automl.artefacts import Assembly, Choice, Comparison, Standing
-from palmette.automl.data import Dataset
-from palmette.automl.material import Material
-from palmette.automl.measure import skill
+from palmette.automl.actors.comparator.fitting import Fitted, Fitter, fit_seconds
+from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow
+from palmette.automl.candidates import Blueprint
+from palmette.automl.composition import facts_of, learner_named, meant
+from palmette.automl.formatting import metric, number
+from palmette.automl.measure import error_reduction
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl.measure.scorer import Scorer
+from palmette.automl.own_code import track_of
+from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import Project, candidates_of
-from palmette.automl.requirements import Requirements
-from palmette.automl.selection import Candidate, Scorer, Selection, alone, select
+from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results
+from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.store import Store
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.automl.trials import Selection
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import Sandbox
 
 SHOWN = 12
-"""Of the best candidates, those that get an interval."""
-USUAL = ("traditional", "baseline")
-"""Tracks of whose algorithms those that the blueprint leaves out are not delivered; a coder's own are."""
-
-
-BESIDE = 10_000
-"""Bytes of a model's folder beside its fitted models, at most."""
+"""The best candidates on the leaderboard; baselines come beside them."""
+OVERRUN = 1.1
+"""Share of the training time after which the final fit is to have ended."""
+STARTS = 2.5
+"""Seconds that the program of the final fit takes beside the fit."""
+UPPER = ("<", "<=")
 
 
 class ComparatorInput(Model):
-    dataset: Dataset
+    task: TaskSpec
+    samples: Samples
     profile: Profile
     blueprint: Blueprint
-    choice: Choice | None = None
-    requirements: Requirements | None = None
     assembly: Assembly
 
 
-class _Known(NamedTuple):
-    track: str
-    """`baseline` for what every track has."""
-    folder: Path
-    candidate: Candidate
+class Field(NamedTuple):
+    """What is chosen from."""
+
+    load: CandidateLoad
+    scorer: Scorer
+    splits: DataSplits
+    baselines: tuple[str, ...]
+
+    @property
+    def baseline(self) -> CandidateResult | None:
+        """The best of the baselines."""
+        found = [one for one in self.load.results if one.name in self.baselines]
+        return max(found, key=lambda one: self.scorer.utility(one.outputs), default=None)
 
 
 class Comparator(BaseActor):
-    """Best single candidate, or a weighted mean of several if that is measurably better."""
+    """One model, or several together by the plan's policy; what is fitted here is what is delivered."""
 
     name = "comparator"
-    description = "Chooses what is delivered from all tracks by verified out-of-fold predictions, and says by how much."
+    description = "Chooses by verified out-of-fold outputs, writes the package and fits it on all training rows."
     produces = "comparison"
     Input = ComparatorInput
     Output = Comparison
     has_criterion = True
 
-    def __init__(self, store: Store, sandbox: Sandbox | None = None) -> None:
+    def __init__(self, store: Store, sandbox: Sandbox) -> None:
         self.store, self.sandbox = store, sandbox
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
-        known, judge = self._known(input)
-        if not known:
-            return Attempt(None, "What was trained is not there.", TERMINATE, (_missing(input.assembly.store),))
-        made = compared(known, judge, input, self._taken(known, input, context))
-        folder = self.store.folder(input.assembly.store)
-        fitted = {one.candidate.name: one.folder for one in known}
-        deposit(folder / "model", made.selection, fitted)
-        prune(folder / "sample", [])
-        kept = [*(one.name for one in made.leaderboard), *(one.name for one in made.selection.members)]
-        for run in input.assembly.tracks:
-            prune(folder / run.folder / "fold_models", kept)
-        best = _baseline(known, judge)
-        if best is not None:
-            deposit(folder / "baseline", alone(best, judge), fitted)
-        return Attempt(made)
+        field = self._field(input)
+        if not field.load.results:
+            return Attempt(None, "The trained candidates are gone.", TERMINATE, (_missing(input.assembly.store),))
+        wanted = _wanted(field, input.task)
+        left = OVERRUN * input.blueprint.seconds - input.assembly.seconds - STARTS
+        taken = _taken(wanted, input, left)
+        chosen = select(wanted, field.scorer, input.blueprint.ensembling, taken)
+        best = field.baseline
+        baseline = None if best is None else alone(best, field.scorer)
+        board = _leaderboard(field, chosen)
+        expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
+        context.progress(f"final fit of {', '.join(one.candidate.name for one in chosen.members)}")
+        fitter = Fitter(
+            store=self.store,
+            sandbox=self.sandbox,
+            blueprint=input.blueprint,
+            splits=field.splits,
+            modules=input.assembly.modules,
+            scratch=context.workspace / "fit",
+            expected=expected,
+        )
+        made, other = fitter.fitted(chosen, baseline, board)
+        if isinstance(made, Violation):
+            return Attempt(None, made.message, TERMINATE, (made,))
+        return Attempt(
+            Comparison(
+                selection=chosen,
+                leaderboard=board,
+                reason=_reason(field, chosen, baseline),
+                measured=field.scorer.measured,
+                package=made.name,
+                baseline=other.name if isinstance(other, Fitted) else "",
+                files=made.files,
+                fit_seconds=round(made.seconds, 2),
+            )
+        )
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
-        """The score of what was chosen, computed again; its fitted models are there."""
-        known, judge = self._known(input)
-        candidates = {one.candidate.name: one.candidate for one in known}
-        folder = self.store.folder(input.assembly.store) / "model"
-        wrong = [
-            _missing(member.name)
-            for member in output.selection.members
-            if member.name not in candidates or not any((folder / "fold_models" / member.name).glob("*"))
-        ]
-        if not wrong:
-            outputs = output.selection.outputs(candidates.values())
-            again = judge.score(outputs, output.selection.class_weights)
+        """The score, computed again; the fitted model is there."""
+        field, wrong = self._field(input), list[Violation]()
+        if not (self.store.folder(output.package) / "model").is_dir():
+            message = f"The package {output.package!r} is not in the store."
+            wrong.append(Violation(code="package-missing", message=message, subject=output.package))
+        names = {one.name for one in field.load.results}
+        gone = [one.candidate.name for one in output.selection.members if one.candidate.name not in names]
+        wrong += [_missing(name) for name in gone]
+        if not gone:
+            outputs = ensemble_outputs(output.selection, field.load.results, field.scorer)
+            again = field.scorer.score(outputs, output.selection.class_weights)
             if abs(again - output.selection.score) > 1e-9 * max(1.0, abs(again)):
                 message = f"The score is {again!r} when computed again, not {output.selection.score!r}."
                 wrong.append(Violation(code="score-differs", message=message, subject=output.selection.metric))
@@ -101,137 +128,91 @@ class Comparator(BaseActor):
         return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: Comparison) -> str | None:
-        return f"Choose again: {violation.message}" if violation.code == "score-differs" else None
+        """To blame where its score or its package is not what it was."""
+        codes = ("score-differs", "package-missing")
+        return f"Choose again: {violation.message}" if violation.code in codes else None
 
-    def _taken(self, known: Sequence[_Known], input: ComparatorInput, context: Context) -> dict[str, float]:
-        """By candidate, which share of what the model may be its fitted models take; of several limits the larger."""
-        limits = _limits(input.requirements)
-        taken = {one.candidate.name: 0.0 for one in known}
-        if "model size" in limits:
-            room = max(limits["model size"] - BESIDE, 1.0)
-            taken = {one.candidate.name: _bytes(one) / room for one in known}
-        if "parameters" in limits and self.sandbox is not None:
-            project = Project(self.store.folder(input.assembly.store), self.sandbox)
-            for run in input.assembly.tracks:
-                counts = parameters_of(project, context.workspace, run.folder) or {}
-                shares = {name: count / max(limits["parameters"], 1.0) for name, count in counts.items()}
-                taken = {name: max(share, shares.get(name, 0.0)) for name, share in taken.items()}
-        return taken
-
-    def _known(self, input: ComparatorInput) -> tuple[list[_Known], Scorer]:
-        material = Material.of(input.dataset, input.profile)
-        modality, folder = modality_of(input.blueprint), self.store.folder(input.assembly.store)
-        found = candidates_of(folder, input.assembly.tracks, input.blueprint, material)
-        known = [
-            _Known("baseline" if name in modality.BASELINES else run.track, folder / run.folder, candidate)
-            for name, (run, candidate) in found.items()
-        ]
-        return known, modality.judge(material)
+    def _field(self, input: ComparatorInput) -> Field:
+        problem, splits = problem_of(input.blueprint), DataSplits.of(input.samples, input.profile)
+        load = read_results(self.store.folder(input.assembly.store), problem, len(splits.train))
+        return Field(load, problem.scorer(splits), splits, tuple(one.name for one in problem.baselines()))
 
 
 def _missing(name: str) -> Violation:
-    return Violation(code="model-missing", message=f"The fitted models of {name!r} are not there.", subject=name)
+    return Violation(code="model-missing", message=f"The trained model {name!r} is not in the store.", subject=name)
 
 
-def compared(known: list[_Known], judge: Scorer, input: ComparatorInput, taken: Mapping[str, float]) -> Comparison:
-    """The choice, of what takes no more than 1 together, and the leaderboard."""
-    unwanted = {*modality_of(input.blueprint).ALGORITHMS} - {*input.blueprint.algorithms}
-    candidates = [one.candidate for one in known]
-    wanted = [one.candidate for one in known if one.track not in USUAL or one.candidate.trial.algorithm not in unwanted]
-    allowed = [one for one in wanted if one.name != "dummy"] or candidates
-    chosen = select(allowed, judge, taken)
-    if len(chosen.members) > 1 and input.choice and not input.choice.proposal.data.plan.ensemble:
-        (best,) = [one for one in candidates if one.name == chosen.best_single]
-        chosen = alone(best, judge)
-    outputs = chosen.outputs(candidates)
-    better, reason = _beats(judge, chosen, outputs, _baseline(known, judge))
-    board = _leaderboard(known, judge, chosen, outputs)
-    return Comparison(selection=chosen, leaderboard=board, better=better, reason=reason, measured=judge.measured)
+def _wanted(field: Field, task: TaskSpec) -> list[CandidateResult]:
+    """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
+    required, forbidden = (
+        {learner for one in task.learners if one.level == level for learner in meant(one.name)}
+        for level in ("required", "forbidden")
+    )
+    results = [one for one in field.load.results if one.name != field.baselines[0]] or list(field.load.results)
+    allowed = [one for one in results if one.trial.candidate.learner not in forbidden]
+    kept = [one for one in allowed if not required or one.trial.candidate.learner in required]
+    return kept or results
 
 
-def _limits(requirements: Requirements | None) -> dict[str, float]:
-    """What the model may be at most, by quantity."""
-    wanted = requirements.problem.constraints if requirements else ()
-    upper = [one for one in wanted if one.quantity in ("model size", "parameters") and one.comparison in ("<", "<=")]
-    return {one.quantity: min(other.value for other in upper if other.quantity == one.quantity) for one in upper}
+def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> dict[str, float]:
+    """By candidate, the larger share that it takes of the time for the final fit, and of a limit on the size."""
+    blueprint, facts = input.blueprint, facts_of(input.blueprint)
+    times = blueprint.folds.count + 1 if blueprint.ensembling == "stacking" else 1
+    sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
+    shares = {}
+    for one in results:
+        share = times * fit_seconds(one.trial.seconds, blueprint.folds.count) / max(left, 1.0)
+        if sizes:
+            megabytes = learner_named(one.trial.candidate.learner).cost(facts).megabytes
+            share = max(share, megabytes * 1e6 / max(min(sizes), 1.0))
+        shares[one.name] = share
+    return shares
 
 
-def _bytes(one: _Known) -> float:
-    """Of its fitted models; what is not there fits nowhere."""
-    folder = one.folder / "fold_models" / one.candidate.name
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) or math.inf
+def _reason(field: Field, chosen: Selection, baseline: Selection | None) -> str:
+    """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
+    names = ", ".join(one.candidate.name for one in chosen.members)
+    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {field.scorer.measured} by {names}"
+    other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
+    return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
 
 
-def _beats(judge: Scorer, chosen: Selection, outputs: Floats, baseline: Candidate | None) -> tuple[bool, str]:
-    names = ", ".join(f"{member.weight:.0%} {member.name}" for member in chosen.members)
-    said = f"{chosen.metric} {chosen.score:.4f} {judge.measured} by {names}"
-    if baseline is None:
-        return True, f"{said}; no baseline finished."
-    if [member.name for member in chosen.members] == [baseline.name]:
-        return False, f"{said}; that is a baseline, and nothing is better."
-    other = judge.score(baseline.outputs, judge.class_weights(baseline.outputs))
-    if judge.gain(outputs, baseline.outputs).low > 0:
-        return True, f"{said}; the best baseline, {baseline.name}, has {other:.4f}."
-    return False, f"{said}; that is not better than the baseline {baseline.name} ({other:.4f}) by more than noise."
-
-
-def _leaderboard(known: list[_Known], judge: Scorer, chosen: Selection, outputs: Floats) -> tuple[Standing, ...]:
-    ranked = sorted(known, key=lambda one: -judge.worth(one.candidate.outputs))
-    shown = [*ranked[:SHOWN], *(one for one in ranked[SHOWN:] if one.track == "baseline")]
-    dummy = next((judge.score(one.candidate.outputs) for one in known if one.candidate.name == "dummy"), None)
-    members = {member.name for member in chosen.members}
+def _leaderboard(field: Field, chosen: Selection) -> tuple[LeaderboardRow, ...]:
+    scorer, results = field.scorer, field.load.results
+    ranked = sorted(results, key=lambda one: -scorer.utility(one.outputs))
+    members = {one.candidate.name for one in chosen.members}
+    listed = [one for place, one in enumerate(ranked) if place < SHOWN or one.name in {*members, *field.baselines}]
+    dummy = next((scorer.score(one.outputs) for one in results if one.name == field.baselines[0]), None)
     single = len(members) == 1
-    lines = [
-        Standing(
-            name=one.candidate.name,
-            track=one.track,
-            algorithm=one.candidate.trial.algorithm,
-            seconds=one.candidate.trial.seconds,
-            chosen=single and one.candidate.name in members,
-            **_figures(judge, one.candidate.outputs, judge.class_weights(one.candidate.outputs), dummy),
+    rows = [
+        LeaderboardRow(
+            name=one.name,
+            track="baseline" if one.name in field.baselines else track_of(one.trial.candidate),
+            learner=one.trial.candidate.learner,
+            seconds=one.trial.seconds,
+            chosen=single and one.name in members,
+            **_figures(scorer, one.outputs, scorer.class_weights(one.outputs), dummy),
         )
-        for one in shown
+        for one in listed
     ]
     if not single:
-        whole = Standing(
+        outputs = ensemble_outputs(chosen, results, scorer)
+        whole = LeaderboardRow(
             name="ensemble",
             track="ensemble",
-            algorithm=", ".join(dict.fromkeys(member.algorithm for member in chosen.members)),
-            seconds=sum(one.candidate.trial.seconds for one in known if one.candidate.name in members),
+            learner=", ".join(dict.fromkeys(one.candidate.learner for one in chosen.members)),
+            seconds=sum(one.trial.seconds for one in results if one.name in members),
             chosen=True,
-            **_figures(judge, outputs, chosen.class_weights, dummy),
+            **_figures(scorer, outputs, chosen.class_weights, dummy),
         )
-        lines.insert(0, whole)
-    return tuple(lines)
+        rows.insert(0, whole)
+    return tuple(rows)
 
 
 def _figures(
-    judge: Scorer, outputs: Floats, weights: tuple[float, ...] | None, dummy: float | None
+    scorer: Scorer, outputs: Floats, weights: tuple[float, ...] | None, dummy: float | None
 ) -> dict[str, float]:
-    """Score, interval and skill, by their names on the leaderboard."""
-    score, range = judge.score(outputs, weights), judge.interval(outputs, weights)
-    gained = 0.0 if dummy is None else skill(judge.metric, score, dummy)
-    return {"score": score, "low": range.low, "high": range.high, "skill": gained}
-
-
-def _baseline(known: list[_Known], judge: Scorer) -> Candidate | None:
-    """The best of the baselines."""
-    found = [one.candidate for one in known if one.track == "baseline"]
-    return max(found, key=lambda one: judge.worth(one.outputs), default=None)
-
-
-def deposit(folder: Path, chosen: Selection, fitted: dict[str, Path]) -> None:
-    """A model folder with the chosen members only."""
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "fold_models").mkdir(parents=True)
-    for member in chosen.members:
-        source = fitted[member.name] / "fold_models" / member.name
-        shutil.copytree(source, folder / "fold_models" / member.name, copy_function=os.link)
-    (folder / "members.json").write_text(chosen.model_dump_json(indent=1), encoding="utf-8")
-
-
-def prune(folder: Path, kept: Sequence[str]) -> None:
-    """Removes what nobody needs any more: fitted models take hundreds of megabytes."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.name not in kept:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    """Score, interval and error reduction, by their names on the leaderboard."""
+    score, range = scorer.score(outputs, weights), scorer.interval(outputs, weights)
+    reduction = 0.0 if dummy is None else error_reduction(scorer.metric, score, dummy)
+    return {"score": score, "low": range.low, "high": range.high, "error_reduction": reduction}

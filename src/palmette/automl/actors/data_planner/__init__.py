@@ -1,1 +1,1 @@
-"""A plan's part for the data: what is done with every column, decided before anything is learnt."""
+"""The plans' data steps: the treatment of every column, and derived features, decided before training."""

@@ -1,165 +1,164 @@
-"""The actor `data_planner`: decomposes a plan into what is done with the data."""
+"""The actor `data_planner`: decides for all plans at once what becomes of the columns."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
-from palmette.automl.actors.data_planner.offline import (
-    ACTIONS,
-    DataPlannerInput,
-    data_plan,
-    features_of,
-    must_drop,
-)
-from palmette.automl.artefacts import DataPlan, Treatment
-from palmette.automl.planning.facts import training_rows
+from palmette.automl import context as shown
+from palmette.automl.artefacts import DataPlan, DataPlans, Plan, Plans
+from palmette.automl.composition import encoder_named, encoders, learner_named
+from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections, unsound
+from palmette.automl.planning.drafting import PlanContext
+from palmette.automl.planning.request import leak_lines, request_section
+from palmette.automl.profile import Profile
+from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
-LONGEST = 300
-MOST_STEPS = 20
-CODES = (
-    "column-unknown", "column-untreated", "column-treated-twice", "column-used", "treatment-misfit", "no-columns",
-    "data-plan-differs", "steps-too-many", "treatment-too-long",
-)  # fmt: skip
-"""What it answers for."""
+
+class DataPlannerInput(Model):
+    task: TaskSpec
+    samples: Samples
+    profile: Profile
+    plans: Plans
 
 
-class ColumnNote(Model):
-    column: str
+class EncoderEdit(Model):
+    encoder: str
     """As it is listed."""
-    reason: str
-    """One sentence."""
+    plans: tuple[str, ...] = ()
+    """Names of the plans that use it; empty for all."""
 
 
-class DataPlanAnswer(Answer):
-    left_out: tuple[ColumnNote, ...] = ()
-    """Columns that no model is given beside those that must be left out, each with why."""
-    remarks: tuple[ColumnNote, ...] = ()
-    """Of columns that are used: what matters in their treatment, where there is more to say than their kind."""
-    steps: tuple[str, ...]
-    """What else is done with the data, in order, each a sentence."""
+class DataAnswer(Answer, ColumnEdits):
+    encoders: tuple[EncoderEdit, ...] = ()
+    """Encoders that suit some plans better than the usual one of their kind."""
 
 
 class DataPlanner(Agent):
-    """Decides what becomes of every column; what must be left out is left out, whoever decides."""
+    """Treats columns by their kind, the request and the leaks; a model edits the result."""
 
     name = "data_planner"
-    description = "Decomposes a plan for the data: a treatment with its reason for every column, and the steps."
+    description = "Decides the data steps of all plans: the treatment of every column, derived features, encoders."
     produces = "data_plans"
     Input = DataPlannerInput
-    Output = DataPlan
-    Answer = DataPlanAnswer
+    Output = DataPlans
+    Answer = DataAnswer
     has_criterion = True
 
-    def offline(self, input: DataPlannerInput, context: Context) -> Attempt[DataPlan]:
-        made = data_plan(input)
-        if not made.features:
-            return Attempt(None, "No column is left.", TERMINATE, tuple(_nothing_left(input, made)))
+    def offline(self, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
+        made = _carried(input, context) or by_rule(input)
         if any(self.implicated(violation, made) for violation in context.evidence):
             return Attempt(None, "The rules decide the same again.", TERMINATE, context.evidence)
-        context.progress(f"{made.features} features for {input.plan.name}")
+        used = sum(one.kind != "drop" for one in made.data_plans[0].treatments)
+        context.progress(f"{used} columns, {len(made.data_plans[0].derived)} derived features")
         return Attempt(made)
 
+    def is_settled(self, input: DataPlannerInput, context: Context) -> bool:
+        """Plans were revised: what was decided about the columns stands."""
+        return _carried(input, context) is not None
+
     def brief(self, input: DataPlannerInput, context: Context) -> tuple[Section, ...]:
-        profile, left_out = input.profile, must_drop(input)
-        ordered = sorted(profile.columns, key=lambda column: (column.rank, column.name))
+        known = PlanContext.of(input.task, input.samples, input.profile)
+        gone = (f"{one.name}: {one.reason}" for one in known.blueprint.dropped)
         return (
-            section("plan", input.plan.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("wishes", *input.requirements.dataset.preprocessing, *input.requirements.knowledge.hints, rank=1),
-            section("aim", profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("left_out", *(f"{name}: {why}" for name, why in left_out.items()), rank=1),
-            section(
-                "columns",
-                *(one.model_dump_json(exclude_defaults=True) for one in ordered if one.name not in left_out),
-                rank=2,
-            ),
-            section("findings", *(fact.text for fact in profile.suggestions), rank=2),
+            request_section(known),
+            section("plans", "\n".join(f"{one.name}: {one.idea}" for one in input.plans.plans), rank=NEEDED),
+            shown.task(known.blueprint, input.profile),
+            shown.columns(known.blueprint, input.profile),
+            section("dropped", *gone, rank=1),
+            section("encoders", "\n".join(_encoders(known)), rank=1),
+            section("leaks", *leak_lines(known), rank=1),
         )
 
-    def read(self, answer: DataPlanAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlan]:
-        drawn = data_plan(input)
-        gone = {one.column: one.reason for one in answer.left_out}
-        said = {one.column: one.reason for one in answer.remarks}
-        unknown = [name for name in (*gone, *said) if name not in {one.column for one in drawn.treatments}]
-        if unknown:
-            return Attempt(None, answer.reason, answer.fix, tuple(_unknown(name, input) for name in unknown))
-        treatments = tuple(_said(one, gone, said) for one in drawn.treatments)
-        changes = {"treatments": treatments, "features": features_of(treatments), "steps": answer.steps}
-        return Attempt(drawn.model_copy(update=changes), answer.reason, answer.fix)
+    def objection(self, answer: DataAnswer, input: DataPlannerInput) -> str:
+        drawn = by_rule(input).data_plans[0]
+        return " ".join([*objections(answer, drawn, input.samples), *_misfits(answer, input)])
 
-    def check(self, input: DataPlannerInput, output: DataPlan, context: Context) -> Verdict:
-        """Every column but the target is treated once, by its kind; what must not be used is not; one is left."""
-        found = [*_of_columns(input, output), *_of_words(output)]
-        due = {"plan": input.plan, "rows": training_rows(input.profile), "features": features_of(output.treatments)}
-        found += [
-            Violation(code="data-plan-differs", message=f"The {name} of the data plan are {value!r}.", subject=name)
-            for name, value in due.items()
-            if getattr(output, name) != value
-        ]
-        used = sum(one.action != "drop" for one in output.treatments)
-        detail = f"{used} columns are used, {len(output.treatments) - used} are left out"
-        return Verdict.of(found, [Measurement(name="data plan", status="failed" if found else "passed", detail=detail)])
+    def read(self, answer: DataAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
+        drawn = by_rule(input).data_plans
+        made = [_with_encoders(edited(one, answer), answer) for one in drawn]
+        return Attempt(DataPlans(data_plans=tuple(made)), answer.reason, answer.fix)
 
-    def implicated(self, violation: Violation, output: DataPlan) -> str | None:
-        """To blame for what its own check finds."""
-        return f"Plan the data again: {violation.message}" if violation.code in CODES else None
+    def check(self, input: DataPlannerInput, output: DataPlans, context: Context) -> Verdict:
+        """One data plan for each plan, with every column once; what may not be used is dropped."""
+        found = [*_violations(input, output)]
+        used = sum(one.kind != "drop" for one in output.data_plans[0].treatments) if output.data_plans else 0
+        measured = Measurement(
+            name="data plans", status="failed" if found else "passed", detail=f"{used} columns are used"
+        )
+        return Verdict.of(found, [measured])
+
+    def implicated(self, violation: Violation, output: DataPlans) -> str | None:
+        """It answers for its own check."""
+        return f"Plan the data again: {violation.message}" if violation.code.startswith("data-plan") else None
 
 
-def _said(one: Treatment, gone: dict[str, str], said: dict[str, str]) -> Treatment:
-    """A treatment as a model wants it; what is left out by rule stays so, for that reason."""
-    if one.action == "drop":
-        return one
-    if one.column in gone:
-        return Treatment(column=one.column, action="drop", reason=gone[one.column])
-    return one.model_copy(update={"reason": said[one.column]}) if one.column in said else one
+def by_rule(input: DataPlannerInput) -> DataPlans:
+    """The same treatment for every plan."""
+    rows = DataSplits.of(input.samples, input.profile).train
+    made = data_plan(input.task, input.samples, input.profile, rows)
+    return DataPlans(data_plans=tuple(made.model_copy(update={"plan": one.name}) for one in input.plans.plans))
 
 
-def _unknown(name: str, input: DataPlannerInput) -> Violation:
-    names = [column.name for column in input.dataset.columns if column.name != input.profile.aim.target]
-    message = f"There is no column {name!r} to treat.{did_you_mean(name, names)}"
-    return Violation(code="column-unknown", message=message, subject=name)
+def _carried(input: DataPlannerInput, context: Context) -> DataPlans | None:
+    """The data plan of earlier plans for those that were revised; None where there is none, or it has failed."""
+    last = context.last
+    if not isinstance(last, DataPlans) or not input.plans.plans[0].revision or context.evidence or context.attempt > 1:
+        return None
+    first = last.data_plans[0]
+    return DataPlans(data_plans=tuple(first.model_copy(update={"plan": one.name}) for one in input.plans.plans))
 
 
-def _of_columns(input: DataPlannerInput, output: DataPlan) -> Iterator[Violation]:
-    times, left_out = Counter(one.column for one in output.treatments), must_drop(input)
-    kinds = {column.name: column.kind for column in input.dataset.columns if column.name != input.profile.aim.target}
-    for name in kinds.keys() - times.keys():
-        yield Violation(code="column-untreated", message=f"Nothing is said of the column {name!r}.", subject=name)
-    for name, count in times.items():
-        if name not in kinds:
-            yield _unknown(name, input)
-        elif count > 1:
-            message = f"The column {name!r} is treated {count} times."
-            yield Violation(code="column-treated-twice", message=message, subject=name)
-    for one in output.treatments:
-        if one.action == "drop" or one.column not in kinds:
+def _layouts(plan: Plan) -> set[str]:
+    return {learner_named(one.learner).layout for one in plan.candidates}
+
+
+def _encoders(known: PlanContext) -> Iterator[str]:
+    for one in encoders():
+        if one.kind in known.facts.kinds:
+            usual = (
+                "usual for " + ", ".join(sorted(one.layouts)) if one.usual else f"for {', '.join(sorted(one.layouts))}"
+            )
+            yield f"{one.kind}: {one.name} ({usual}): {one.description}"
+
+
+def _misfits(answer: DataAnswer, input: DataPlannerInput) -> Iterator[str]:
+    known = {one.name: one for one in encoders()}
+    plans = {one.name: one for one in input.plans.plans}
+    for one in answer.encoders:
+        encoder = known.get(one.encoder)
+        if encoder is None:
+            yield f"{one.encoder!r} is not a listed encoder."
             continue
-        if one.column in left_out:
-            message = f"The column {one.column!r} must be left out: {left_out[one.column]}."
-            yield Violation(code="column-used", message=message, subject=one.column)
-        elif one.action != (due := ACTIONS[kinds[one.column]]):
-            message = f"The column {one.column!r} is {kinds[one.column]}: {due!r} or 'drop' fits, not {one.action!r}."
-            yield Violation(code="treatment-misfit", message=message, subject=one.column)
-    yield from _nothing_left(input, output)
+        for name in one.plans or plans:
+            if name not in plans:
+                yield f"There is no plan {name!r}."
+            elif not encoder.layouts & _layouts(plans[name]):
+                yield f"No learner of {name!r} takes the layouts of {one.encoder!r}."
 
 
-def _nothing_left(input: DataPlannerInput, output: DataPlan) -> Iterator[Violation]:
-    if all(one.action == "drop" for one in output.treatments):
-        why = "; ".join(f"{one.column!r}: {one.reason}" for one in output.treatments) or "there is no other column"
-        message = f"No column is left to learn {input.profile.aim.target or 'groups'!r} from ({why[:LONGEST]})."
-        yield Violation(code="no-columns", message=message, subject=input.profile.aim.target)
+def _with_encoders(plan: DataPlan, answer: DataAnswer) -> DataPlan:
+    wanted = [one.encoder for one in answer.encoders if not one.plans or plan.plan in one.plans]
+    found = {encoder_named(name).kind: name for name in wanted}
+    return plan.model_copy(update={"encoders": found, "reason": answer.reason})
 
 
-def _of_words(output: DataPlan) -> Iterator[Violation]:
-    if len(output.steps) > MOST_STEPS:
-        message = f"There are {len(output.steps)} steps; {MOST_STEPS} at most are read."
-        yield Violation(code="steps-too-many", message=message)
-    texts = [(one.column, one.reason) for one in output.treatments] + [("", step) for step in output.steps]
-    for subject, text in texts:
-        if not text.strip() or len(text) > LONGEST:
-            message = f"A reason or step has {len(text)} characters; one sentence of at most {LONGEST} is meant."
-            yield Violation(code="treatment-too-long", message=message, evidence=text[:LONGEST], subject=subject)
+def _violations(input: DataPlannerInput, output: DataPlans) -> Iterator[Violation]:
+    if [one.plan for one in output.data_plans] != [one.name for one in input.plans.plans]:
+        message = "There is not one data plan for each plan, in their order."
+        yield Violation(code="data-plan-missing", message=message)
+    due = {one.column: one for one in by_rule(input).data_plans[0].treatments}
+    for plan in output.data_plans:
+        if sorted(one.column for one in plan.treatments) != sorted(due):
+            message = f"The data plan of {plan.plan!r} does not treat every column once."
+            yield Violation(code="data-plan-columns", message=message, subject=plan.plan)
+        for one in plan.treatments:
+            rule = due.get(one.column)
+            if rule and rule.kind == "drop" != one.kind:
+                message = f"Column {one.column!r} must be dropped: {rule.reason}."
+                yield Violation(code="data-plan-leak", message=message, subject=one.column)
+        for message in unsound(plan, input.samples):
+            yield Violation(code="data-plan-features", message=message, subject=plan.plan)

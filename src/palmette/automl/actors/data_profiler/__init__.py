@@ -1,1 +1,1 @@
-"""What the data are like, in figures that are computed and remarks that are not figures."""
+"""Computes the profile of the training rows."""

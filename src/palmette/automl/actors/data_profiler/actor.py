@@ -1,98 +1,124 @@
-"""The actor `data_profiler`: the harness computes every figure; a model may add remarks in words."""
+"""The actor `data_profiler`: the split and every figure about the training rows, computed and computed again."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import Literal
 
-from palmette.automl.actors.data_profiler.offline import ProfilerInput, compute, figures, settle, shown_column
-from palmette.automl.profile import Profile
-from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import NEEDED, Agent, Answer, Section, section
-
-MOST_REMARKS = 8
-LONGEST = 300
-QUOTED = re.compile(r"`([^`]+)`")
-
-
-class RemarksAnswer(Answer):
-    remarks: tuple[str, ...]
-    """At most 8 sentences on what the figures mean for this task; column names in backquotes, no figures."""
+from palmette.automl.kinds import UNUSABLE
+from palmette.automl.profile import Leak, LeakDecision, Profile
+from palmette.automl.samples import Samples, SplitRequest
+from palmette.automl.splitting.data_splits import split_of
+from palmette.automl.splitting.split_request import named_column, split_request_of
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.documents import Model
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 
 
-class DataProfiler(Agent):
-    """Computes the profile of the training rows; whoever remarks on it adds no figure."""
+class ProfilerInput(Model):
+    task: TaskSpec
+    samples: Samples
+
+
+class DataProfiler(BaseActor):
+    """Splits the rows, and computes the profile of the training rows."""
 
     name = "data_profiler"
     description = "Profiles the training rows: columns, target, meta-features, suggestions and leaks, all computed."
     produces = "profile"
     Input = ProfilerInput
     Output = Profile
-    Answer = RemarksAnswer
     has_criterion = True
 
-    def offline(self, input: ProfilerInput, context: Context) -> Attempt[Profile]:
-        made = compute(input)
-        context.progress(f"{made.holdout.training_rows} training rows profiled, {len(made.leaks)} leaks in doubt")
-        return Attempt(_settled(made, context))
-
-    def brief(self, input: ProfilerInput, context: Context) -> tuple[Section, ...]:
-        made = compute(input)
-        ordered = sorted(made.columns, key=lambda column: (column.rank, column.name))
-        return (
-            section("aim", made.aim.model_dump_json(), rank=NEEDED, language="json"),
-            section("target", made.target.model_dump_json() if made.target else "", rank=NEEDED, language="json"),
-            section("columns", *map(shown_column, ordered), rank=2),
-            section("findings", *figures(made), rank=1),
-            section("repairs", *(repair.text for repair in input.dataset.repairs), rank=3),
-        )
-
-    def read(self, answer: RemarksAnswer, input: ProfilerInput, context: Context) -> Attempt[Profile]:
-        made = compute(input)
-        remarks = tuple(" ".join(remark.split()) for remark in answer.remarks)
-        return Attempt(_settled(made, context).model_copy(update={"remarks": remarks}), answer.reason, answer.fix)
+    def run(self, input: ProfilerInput, context: Context) -> Attempt[Profile]:
+        made = compute(input.task, input.samples)
+        context.progress(f"{made.holdout.training_rows} training rows profiled, {len(made.leaks)} possible leaks")
+        usable = [column.name for column in made.columns if column.kind not in UNUSABLE]
+        decisions = tuple(decide(made.leaks, usable, context.ask))
+        return Attempt(made.model_copy(update={"decisions": decisions}))
 
     def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
-        """Every figure is the one that the harness computes; remarks have none, and name columns that exist."""
-        again = compute(input)
-        differing = [
-            name
-            for name in Profile.model_fields
-            if name not in ("remarks", "settled") and getattr(again, name) != getattr(output, name)
-        ]
+        """Every figure is the same when it is computed again."""
+        again = compute(input.task, input.samples)
+        names = [name for name in Profile.model_fields if name != "decisions"]
         violations = [
             Violation(code="figures-differ", message=f"Computed again, the {name} of the profile differ.", subject=name)
-            for name in differing
+            for name in names
+            if getattr(again, name) != getattr(output, name)
         ]
-        violations += _of_remarks(output.remarks, {column.name for column in input.dataset.columns})
         detail = f"{len(output.columns)} columns and {len(output.meta)} meta-features, computed again"
         measured = Measurement(name="profile", status="failed" if violations else "passed", detail=detail)
         return Verdict.of(violations, [measured])
 
     def implicated(self, violation: Violation, output: Profile) -> str | None:
-        """To blame for a leak that is found later, and for what a model remarked wrongly."""
-        own = violation.code in ("figures-differ", "leak-found") or violation.code.startswith("remark")
+        own = violation.code in ("figures-differ", "leak-found")
         return f"Compute the profile again: {violation.message}" if own else None
 
 
-def _settled(made: Profile, context: Context) -> Profile:
-    usable = [column.name for column in made.columns if column.kind not in ("identifier", "constant")]
-    return made.model_copy(update={"settled": tuple(settle(made.leaks, usable, context.ask))})
+def compute(task: TaskSpec, samples: Samples) -> Profile:
+    """The profile, from the files as they are now, without decisions about its leaks.
+
+    Where rows of one entity are on both sides of the split, the rows are split again by that entity, unless the request
+    chooses the split.
+
+    Raises:
+        UserError: a file has changed, or the target cannot be learnt.
+    """
+    from palmette.automl.samples.load import reload
+
+    reload(samples)  # raises where a file has changed
+    request, known_after = split_request_of(task, samples), _columns(task.known_after, samples)
+    excluded, included = _columns(task.exclude, samples), _columns(task.include, samples)
+    if included:
+        excluded += tuple(one.name for one in samples.columns if one.name not in included)
+    made = _computed(samples, request, known_after, excluded)
+    shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
+    if not shared or request.group or request.by:
+        return made
+    return _computed(samples, request.model_copy(update={"group": shared[0]}), known_after, excluded)
 
 
-def _of_remarks(remarks: tuple[str, ...], columns: set[str]) -> list[Violation]:
-    found = []
-    if len(remarks) > MOST_REMARKS:
-        message = f"There are {len(remarks)} remarks; {MOST_REMARKS} at most are read."
-        found.append(Violation(code="remarks-too-many", message=message))
-    for remark in remarks:
-        unknown = [name for name in QUOTED.findall(remark) if name not in columns]
-        if re.search(r"\d|%", QUOTED.sub("", remark)):
-            message = "A remark has a figure; figures are computed, never written."
-            found.append(Violation(code="remark-with-figure", message=message, evidence=remark[:LONGEST]))
-        if unknown:
-            message = f"A remark names {unknown[0]!r}, which is no column."
-            found.append(Violation(code="remark-on-nothing", message=message, evidence=remark[:LONGEST]))
-        if len(remark) > LONGEST or not remark:
-            message = f"A remark has {len(remark)} characters; one sentence of at most {LONGEST} is meant."
-            found.append(Violation(code="remark-too-long", message=message, evidence=remark[:LONGEST]))
-    return found
+def _columns(names: Iterable[str], samples: Samples) -> tuple[str, ...]:
+    return tuple(named_column(samples, name) for name in names)
+
+
+@lru_cache(maxsize=4)
+def _computed(
+    samples: Samples, request: SplitRequest, known_after: tuple[str, ...], excluded: tuple[str, ...]
+) -> Profile:
+    from palmette.automl.profile.leaks.context import LeakContext
+    from palmette.automl.profile.profile import profile
+    from palmette.automl.samples.load import reload
+
+    kinds = {column.name: column.kind for column in samples.columns}
+    rows, made = reload(samples).table, split_of(samples, request)
+    return profile(LeakContext(rows, request, made, kinds, known_after, excluded))
+
+
+def decide(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], str | None]) -> Iterator[LeakDecision]:
+    """Decisions about leaks that call for more than a report; a person is asked where figures leave it open.
+
+    Without an answer, the last of the `usable` columns is kept.
+    """
+    left = set(usable)
+    for leak in leaks:
+        if leak.action == "drop":
+            by: Literal["request", "rule"] = "request" if leak.code == "known-after" else "rule"
+            decision = LeakDecision(code=leak.code, columns=leak.columns, done="dropped", by=by)
+        elif leak.action == "ask" and leak.columns:
+            decision = _asked(leak, leak.default == "drop" and not left <= set(leak.columns), ask)
+        else:
+            continue
+        left -= set(leak.columns) if decision.done == "dropped" else set()
+        yield decision
+
+
+def _asked(leak: Leak, drops: bool, ask: Callable[[str], str | None]) -> LeakDecision:
+    usual = "yes" if drops else "no"
+    named = ", ".join(map(repr, leak.columns))
+    answer = ask(f"{leak.text} ({leak.evidence}) Leave out {named}? (yes, no; default: {usual})")
+    word = (answer or "").strip().casefold()[:1]
+    drop = word == "y" if word in ("y", "n") else drops
+    by: Literal["person", "default"] = "person" if word in ("y", "n") else "default"
+    return LeakDecision(code=leak.code, columns=leak.columns, done="dropped" if drop else "kept", by=by)

@@ -1,78 +1,103 @@
-"""The actor `data_retriever`: from the places that a request names to a data set that is read and told."""
+"""The actor `data_retriever`: from the data that a request names to samples, with every repair reported."""
 
 from __future__ import annotations
 
-from palmette.automl.actors.data_retriever.offline import retrieve
-from palmette.automl.data import Dataset, Places
-from palmette.automl.requirements import Requirements
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from palmette.automl.samples import DataSource, Samples, TableError
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import UserError, nearest
 
+if TYPE_CHECKING:
+    from palmette.automl.samples.load import Loaded
+
 
 class RetrieverInput(Model):
-    places: Places
-    requirements: Requirements | None = None
-    """Of which only the threshold counts that makes classes of the target's numbers."""
+    places: DataSource
+    task: TaskSpec | None = None
+    """Its threshold makes classes of the target's numbers."""
 
 
 class DataRetriever(BaseActor):
-    """Reads the data, and believes what it tells of them as long as the files are what they were."""
+    """Reads the data, and reads them again for its criterion."""
 
     name = "data_retriever"
-    description = "Reads the named files, folder or set into one table, and says how each was read and repaired."
-    produces = "dataset"
+    description = "Reads the named files, folder or set into one table, and reports how each was read and repaired."
+    produces = "samples"
     Input = RetrieverInput
-    Output = Dataset
+    Output = Samples
     has_criterion = True
 
-    def run(self, input: RetrieverInput, context: Context) -> Attempt[Dataset]:
-        threshold = input.requirements.problem.threshold if input.requirements else None
-        dataset = retrieve(input.places, context.ask, threshold)
-        repaired = sum(repair.changed for repair in dataset.repairs)
-        context.progress(f"{dataset.rows} rows, {len(dataset.columns)} columns, {repaired} repairs")
-        return Attempt(dataset)
+    def run(self, input: RetrieverInput, context: Context) -> Attempt[Samples]:
+        from palmette.automl.splitting.targets import in_classes
 
-    def check(self, input: RetrieverInput, output: Dataset, context: Context) -> Verdict:
-        """The files are still those, give these rows again, and have the target."""
-        violations = [*_changed(output), *_lacking(input.places, output)]
+        loaded = _loaded(input.places, context.ask)
+        if input.task and input.task.threshold:
+            loaded = in_classes(loaded, input.task.threshold)
+        samples = loaded.samples
+        repaired = sum(repair.changed for repair in samples.repairs)
+        context.progress(f"{samples.rows} rows, {len(samples.columns)} columns, {repaired} repairs")
+        return Attempt(samples)
+
+    def check(self, input: RetrieverInput, output: Samples, context: Context) -> Verdict:
+        """The files have not changed, give the same samples again, and have the target."""
+        violations = [*_changed(output), *_lacking(input.task.target if input.task else "", output)]
         detail = f"{output.rows} rows and {len(output.columns)} columns, as in the {len(output.files)} files"
         measured = Measurement(name="data", status="failed" if violations else "passed", detail=detail)
         return Verdict.of(violations, [measured])
 
-    def implicated(self, violation: Violation, output: Dataset) -> str | None:
-        """To blame where the data were read wrongly, or are not what they were."""
+    def implicated(self, violation: Violation, output: Samples) -> str | None:
         codes = ("data-changed", "data-differ", "target-missing", "no-rows")
         return f"Read the data again: {violation.message}" if violation.code in codes else None
 
 
-def _changed(output: Dataset) -> list[Violation]:
-    from palmette.automl.data.load import reload
+def _loaded(source: DataSource, ask: Callable[[str], str | None]) -> Loaded:
+    """The data; where several tables could be meant, after one question."""
+    from palmette.automl.samples.load import load
 
     try:
-        again = reload(output).dataset
+        return load(source.named, source.table)
+    except TableError as error:
+        if source.table:
+            raise
+        answer = ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
+        chosen = (answer or "").strip().strip("'\"`")
+        if chosen not in error.options:
+            raise
+        return load(source.named, chosen)
+
+
+def _changed(output: Samples) -> list[Violation]:
+    from palmette.automl.samples.load import reload
+
+    subject = ", ".join(output.sources)
+    try:
+        again = reload(output).samples
     except UserError as error:
-        return [Violation(code="data-changed", message=error.message, subject=", ".join(output.places))]
-    if again == output:
-        return []
+        return [Violation(code="data-changed", message=error.message, subject=subject)]
     differing = [name for name in type(output).model_fields if getattr(again, name) != getattr(output, name)]
+    if not differing:
+        return []
     message = f"The data in the files differ in their {', '.join(differing)}."
-    return [Violation(code="data-differ", message=message, subject=", ".join(output.places))]
+    return [Violation(code="data-differ", message=message, subject=subject)]
 
 
-def _lacking(places: Places, output: Dataset) -> list[Violation]:
+def _lacking(target: str, output: Samples) -> list[Violation]:
     found = []
     if not output.rows:
         message = "There is a header but no row to learn from."
         found.append(Violation(code="no-rows", message=message, subject=output.files[0].path))
-    column = output.column(places.target) if places.target else None
-    if places.target and column is None:
-        near = nearest(places.target, [one.name for one in output.columns])
-        named = ", ".join(repr(one.name) for one in output.columns[:12])
-        meant = f" Did you mean {near!r}?" if near else ""
-        message = f"There is no column {places.target!r}.{meant} There are {named}."
-        found.append(Violation(code="target-missing", message=message, subject=places.target))
+    column = output.column(target) if target else None
+    if target and column is None:
+        near = nearest(target, [one.name for one in output.columns])
+        hint = f" Did you mean {near!r}?" if near else ""
+        listed = ", ".join(repr(one.name) for one in output.columns[:12])
+        message = f"There is no column {target!r}.{hint} The columns are {listed}."
+        found.append(Violation(code="target-missing", message=message, subject=target))
     if column is not None and output.rows and not column.distinct:
-        message = f"The target {places.target!r} has no value in any row."
-        found.append(Violation(code="target-missing", message=message, subject=places.target))
+        message = f"The target {target!r} has no value in any row."
+        found.append(Violation(code="target-missing", message=message, subject=target))
     return found

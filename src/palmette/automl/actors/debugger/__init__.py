@@ -1,1 +1,1 @@
-"""The corrected text of one file of the assembled project."""
+"""A patch of one module of own code that failed."""

@@ -1,24 +1,21 @@
-"""What is mended; the rules mend no text: where one fails, its writer is asked again."""
+"""What is repaired. The rules repair no text: they leave the module out."""
 
 from __future__ import annotations
 
 from palmette.automl.actors.error_analyser.offline import Analysis
+from palmette.automl.candidates import OwnCode
 from palmette.documents import Model
-from palmette.engine import TextFile, Violation
+from palmette.engine import Violation
 
 
 class DebuggerInput(Model):
     failure: Violation
     analysis: Analysis
-    contract: str
-    """JSON."""
-    file: TextFile
+    module: OwnCode
     """That is to be changed."""
-    beside: tuple[TextFile, ...] = ()
-    """Those that it works with, the nearest first."""
 
 
 class Corrected(Model):
-    """A file as it is to be."""
+    """A module as it is to be."""
 
-    file: TextFile
+    module: OwnCode

@@ -1,175 +1,132 @@
-"""The end-stage actor that delivers: a project that was started, asked and tested where it is to stand alone."""
+"""The actor `deployer`: places the package whose model was measured, once its own tests pass."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from palmette.automl.actors.deployer import contents
-from palmette.automl.actors.deployer.answering import answer_rows
-from palmette.automl.actors.deployer.input import DeployerInput
-from palmette.automl.artefacts import Delivery
-from palmette.automl.endpoint import (
-    Asked,
-    Measured,
-    Service,
-    answers_of,
-    differing,
-    digest,
-    measure,
-    of_tests,
-    place,
-    read_manifest,
-    require_replaceable,
-    rows_of_requests,
-)
-from palmette.automl.faults import located
-from palmette.automl.material import Material
-from palmette.automl.project import Project
-from palmette.automl.requirements import Requirements
+from palmette.automl.artefacts import Assessment, Comparison, Delivery
+from palmette.automl.blame import located
+from palmette.automl.candidates import Blueprint
+from palmette.automl.endpoint import differing, of_tests, place, read_manifest, require_replaceable
+from palmette.automl.endpoint.folder import CACHES
+from palmette.automl.profile import Profile
+from palmette.automl.project import FITTED, MODEL, BuiltPackage
+from palmette.automl.samples import Samples
 from palmette.automl.store import Store
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
 
-SAMPLE = 100
-"""Training rows that the endpoint is asked about."""
-LONGEST = 3_000
-CHECKED = ("health", "answers", "batch answers", "latency", "bad requests", "OpenAPI", "page", "own tests")
-"""What must have been measured on every delivery."""
+TESTS = "own tests"
+
+
+class DeployerInput(Model):
+    task: TaskSpec
+    samples: Samples
+    profile: Profile
+    blueprint: Blueprint
+    comparison: Comparison
+    assessment: Assessment
 
 
 class Deployer(BaseActor):
-    """Writes the project with the members that were chosen, measures it as a running endpoint, and places it."""
+    """Delivers exactly the package that was measured: its files as written, its model as fitted."""
 
     name = "deployer"
-    description = "Delivers the project with its chosen members, once its endpoint and tests are seen to work."
+    description = "Delivers the package with its fitted model, once its own tests pass."
     produces = "delivery"
     Input = DeployerInput
     Output = Delivery
     has_criterion = True
 
     def __init__(self, sandbox: Sandbox, store: Store, delivered: Path) -> None:
-        """`delivered`: where projects go that name no other folder."""
+        """`delivered`: where packages go that name no other folder."""
         self.sandbox, self.store, self.delivered = sandbox, store, delivered
 
     def run(self, input: DeployerInput, context: Context) -> Attempt[Delivery]:
         folder = self._folder(input)
         require_replaceable(folder)
         project = context.workspace / "project"
-        wrong = contents.write(project, self._texts(input), input.comparison.selection, self._fitted(input))
-        measured = Measured(violations=tuple(wrong)) if wrong else self._measured(project, input, context)
-        if measured.violations:
-            reason = "; ".join(violation.message for violation in measured.violations)
-            at_fault = located(measured.violations, project, input.assembly, input.blueprint)
-            return Attempt(None, reason, TERMINATE, at_fault)
-        answers = answer_rows(project, input, self.sandbox, context.workspace)
+        shutil.copytree(self._fitted(input), project, ignore=shutil.ignore_patterns(*CACHES))
+        if wrong := list(_strayed(input.comparison, project)):
+            return Attempt(None, wrong[0].message, TERMINATE, tuple(wrong))
+        context.progress("running the package's own tests")
+        tests, failed = of_tests(self.sandbox, project)
+        if failed:
+            return Attempt(None, failed.message, TERMINATE, located([failed], project, ()))
+        answers = self._answers(input, project, context.workspace / "answers")
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")
+        measurements = (tests, *([answers] if answers else []))
+        package = input.blueprint.package
         return Attempt(
-            Delivery(
-                folder=str(folder),
-                files=tuple(manifest.files),
-                measurements=(*measured.measurements, *([answers] if answers else [])),
-                p50=measured.p50,
-                p95=measured.p95,
-            )
+            Delivery(folder=str(folder), package=package, files=tuple(manifest.files), measurements=measurements)
         )
 
     def check(self, input: DeployerInput, output: Delivery, context: Context) -> Verdict:
-        """The folder holds what was chosen and measured: code, members, models; every measurement passed."""
-        violations = [*self._strayed(input, output), *_unmeasured(output)]
-        measured = [*output.measurements, *_promises(input.requirements, output.p50)]
-        return Verdict.of(violations, measured)
-
-    def stands(self, input: DeployerInput, output: Delivery) -> bool:
-        """It is where this run delivers to, a run that was moved or copied included."""
-        return Path(output.folder) == self._folder(input) and read_manifest(Path(output.folder)) is not None
-
-    def _measured(self, project: Path, input: DeployerInput, context: Context) -> Measured:
-        """Starts the endpoint; while it loads, the same rows are predicted from a file, and the tests are run."""
-        context.progress("starting the endpoint")
-        with Service(self.sandbox, project) as service:
-            asked = self._asked(project, input, context.workspace)
-            if isinstance(asked, Violation):
-                return Measured(violations=(asked,))
-            tests, failed = of_tests(self.sandbox, project)
-            if not service.is_healthy():
-                message = "The endpoint did not become healthy."
-                evidence = service.output()[-LONGEST:]
-                found = Violation(code="endpoint-unhealthy", message=message, evidence=evidence, subject="serve.py")
-                return Measured(violations=(found, *([failed] if failed else ())))
-            context.progress("asking the endpoint")
-            done = measure(service, asked)
-        health = Measurement(name="health", status="passed", detail="the endpoint started and says that it is well")
-        measurements = (health, *done.measurements, tests)
-        return Measured(measurements, (*done.violations, *([failed] if failed else ())), done.p50, done.p95)
-
-    def _asked(self, project: Path, input: DeployerInput, workspace: Path) -> Asked | Violation:
-        """Training rows, and what the project says of them in a file."""
-        blueprint = input.blueprint
-        train = Material.of(input.dataset, input.profile).train
-        rows = train.iloc[:: max(1, len(train) // SAMPLE)][:SAMPLE]
-        try:
-            made = Project(project, self.sandbox).predict(rows, blueprint, workspace / "asked")
-        except (ValueError, KeyError) as error:
-            return _failed(str(error), "")
-        if isinstance(made, ExecutionResult):
-            return _failed(f"it {made.ended} {made.note}", made.stderr)
-        return Asked(rows_of_requests(rows, {one.name: one.kind for one in blueprint.columns}), answers_of(made))
-
-    def _strayed(self, input: DeployerInput, output: Delivery) -> Iterator[Violation]:
-        """Files of the folder that are not those that were chosen or measured."""
+        """The folder holds what was measured, and its tests passed."""
         folder, manifest = Path(output.folder), read_manifest(Path(output.folder))
         if manifest is None or not set(output.files) <= manifest.files.keys():
             message = f"{output.folder} is not the folder that was delivered."
-            yield Violation(code="delivery-missing", message=message, subject=output.folder)
-            return
-        strayed = set(differing(folder, manifest))
-        for path, text in self._texts(input).items():
-            if (folder / path).is_file() and (folder / path).read_bytes() != text.encode():
-                strayed.add(path)
-        chosen = dict(contents.models_of(input.comparison.selection, self._fitted(input)))
-        held = {path for path in manifest.files if path.startswith(contents.FOLD_MODELS)}
-        strayed |= held ^ chosen.keys()
-        strayed |= {path for path in held & chosen.keys() if manifest.files[path] != digest(chosen[path])}
-        strayed |= self._texts(input).keys() - manifest.files.keys()
-        for path in sorted(strayed):
-            message = f"{path} in {output.folder} is not what was chosen and measured."
-            yield Violation(code="delivery-differs", message=message, subject=path)
+            found = [Violation(code="delivery-missing", message=message, subject=output.folder)]
+            return Verdict.of(found, output.measurements)
+        violations = [*_strayed(input.comparison, folder), *map(_differs, differing(folder, manifest))]
+        fitted = self._fitted(input) / MODEL
+        violations += [
+            _differs(f"{MODEL}/{name}")
+            for name in sorted(FITTED)
+            if (fitted / name).read_bytes() != (folder / MODEL / name).read_bytes()
+        ]
+        if {one.name: one.status for one in output.measurements}.get(TESTS, "failed") == "failed":
+            message = "The package's own tests did not pass."
+            violations.append(Violation(code="delivery-unmeasured", message=message, subject=TESTS))
+        return Verdict.of(violations, output.measurements)
 
-    def _texts(self, input: DeployerInput) -> dict[str, str]:
-        rows = self._fitted(input) / f"train.{input.blueprint.source.format}"
-        return contents.texts_of(input.assembly, input.comparison, rows, self._folder(input))
+    def stands(self, input: DeployerInput, output: Delivery) -> bool:
+        """Whether it is where this run delivers to, also when the run was moved or copied."""
+        return Path(output.folder) == self._folder(input) and read_manifest(Path(output.folder)) is not None
 
     def _folder(self, input: DeployerInput) -> Path:
-        return Path(input.settings.out).absolute() if input.settings.out else self.delivered
+        return Path(input.task.out).absolute() if input.task.out else self.delivered
 
     def _fitted(self, input: DeployerInput) -> Path:
-        fitted = self.store.folder(input.assembly.store)
+        fitted = self.store.folder(input.comparison.package)
         if not fitted.is_dir():
-            raise DeveloperError(f"The store has no folder {input.assembly.store!r}.", code="not-in-store")
+            raise DeveloperError(f"The store has no folder {input.comparison.package!r}.", code="not-in-store")
         return fitted
 
+    def _answers(self, input: DeployerInput, project: Path, scratch: Path) -> Measurement | None:
+        """Writes predictions of the rows that came without the target; None where there are no such rows."""
+        from palmette.automl.samples.load import reload
+        from palmette.automl.submission import answered, formulas
 
-def _failed(said: str, evidence: str) -> Violation:
-    message = f"predict.py fails on training rows: {said}."
-    return Violation(code="prediction-failed", message=message, evidence=evidence[-LONGEST:], subject="predict.py")
+        loaded = reload(input.samples)
+        if loaded.inference is None:
+            return None
+        made = BuiltPackage(project, self.sandbox, input.blueprint).predict(loaded.inference, scratch)
+        if isinstance(made, ExecutionResult):
+            last = (made.stderr.strip().splitlines() or [made.note])[-1]
+            detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {last}"
+            return Measurement(name="new rows", status="warning", detail=detail, evidence=made.stderr[-2000:])
+        name, frame = answered(loaded, made, input.blueprint.target, input.blueprint.positive)
+        frame.to_csv(project / name, index=False)
+        detail = f"{len(frame)} rows in {name}"
+        if count := formulas(frame):
+            detail += f"; {count} cells begin as formulas do, so open it as text in a spreadsheet"
+        return Measurement(name="new rows", status="passed", detail=detail)
 
 
-def _unmeasured(output: Delivery) -> Iterator[Violation]:
-    """What was not measured, or failed."""
-    found = {one.name: one.status for one in output.measurements}
-    for name in CHECKED:
-        if found.get(name, "failed") == "failed":
-            message = f"{name} was not measured." if name not in found else f"{name} failed."
-            yield Violation(code="delivery-unmeasured", message=message, subject=name)
+def _strayed(comparison: Comparison, folder: Path) -> Iterator[Violation]:
+    """Files in a folder that are not those that were written."""
+    for file in comparison.files:
+        path = folder / file.path
+        if not path.is_file() or path.read_bytes() != file.text.encode():
+            yield _differs(file.path)
 
 
-def _promises(requirements: Requirements, p50: float) -> Iterator[Measurement]:
-    """What the request says of the time of a prediction, against requests over HTTP."""
-    for wish in requirements.problem.constraints:
-        if wish.quantity == "prediction time" and wish.per != "set":
-            kept = p50 / 1000 <= wish.value
-            detail = f"{wish.words!r}: {p50:.1f} ms over HTTP, median"
-            yield Measurement(name="prediction time", status="passed" if kept else "warning", detail=detail)
+def _differs(path: str) -> Violation:
+    return Violation(code="delivery-differs", message=f"{path} is not what was measured.", subject=path)

@@ -1,1 +1,1 @@
-"""Whose fault a failure of the assembled project is: the preparation's, the models', or neither's."""
+"""Whose fault a failure of own code is: the features', the learner's, or neither's."""

@@ -1,41 +1,37 @@
-"""What is analysed, and what the rules say of it: they follow the trace."""
+"""A failure of own code, and what the rules make of it: they follow the traceback."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from palmette.automl.blame import SIDES
+from palmette.automl.candidates import OwnCode
 from palmette.documents import Model
-from palmette.engine import TextFile, Violation
+from palmette.engine import Violation
 
-Kind = Literal["contract-unfulfilled", "contract-misused", "other"]
-"""unfulfilled: what preparation gives is not what was agreed; misused: a model takes it for something else."""
+Side = Literal["contract-unfulfilled", "contract-misused", "other"]
+"""unfulfilled: the features are not what was agreed; misused: a learner takes them for something else."""
 
 
 class AnalysisInput(Model):
     failure: Violation
-    """As the trace alone tells it."""
-    contract: str
-    """JSON."""
-    files: tuple[TextFile, ...]
-    """Those that were written for this project, and may be changed."""
+    """As the traceback alone locates it."""
+    modules: tuple[OwnCode, ...]
+    """That may be changed."""
 
 
 class Analysis(Model):
-    """Where a failure is from."""
+    """Where a failure comes from."""
 
-    kind: Kind
+    kind: Side
     path: str
-    """The file that is to be changed."""
+    """The module that is to be changed."""
     cause: str
     """One sentence."""
 
 
 def by_trace(input: AnalysisInput) -> Analysis:
-    """What the trace tells: the file that it names, of the kind that it has."""
+    """The module and side that the traceback names."""
     failure = input.failure
-    kind: Kind = "other"
-    if failure.code == "contract-unfulfilled":
-        kind = "contract-unfulfilled"
-    elif failure.code == "contract-misused":
-        kind = "contract-misused"
-    return Analysis(kind=kind, path=failure.subject, cause=failure.message)
+    kind = failure.code if failure.code in SIDES else "other"
+    return Analysis.model_validate({"kind": kind, "path": failure.subject, "cause": failure.message})

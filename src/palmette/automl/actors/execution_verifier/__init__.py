@@ -1,1 +1,1 @@
-"""Which plan is carried out: chosen by what is expected of each, before anything is trained."""
+"""The plan that is carried out: chosen by estimates, before anything is trained."""

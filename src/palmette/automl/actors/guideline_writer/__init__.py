@@ -1,1 +1,1 @@
-"""A blueprint that fixes what the coders may not decide."""
+"""The blueprint: what is built, and the contract between coders, search and the delivered package."""

@@ -1,1 +1,1 @@
-"""The chosen model on rows that no training saw, against the requirements."""
+"""The one verdict: the delivered model on rows that no training saw, its endpoint, and the request's constraints."""

@@ -1,37 +1,50 @@
-"""The actor `implementation_verifier`: what was asked for against what is measured on the hold-out."""
+"""The actor `implementation_verifier`: measures what is delivered, once, and judges the request by it."""
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Sequence
+from pathlib import Path
 
-from palmette.automl.actors.implementation_verifier.asking import Asking
-from palmette.automl.actors.implementation_verifier.counting import parameters_of
-from palmette.automl.actors.implementation_verifier.input import ImplementationInput
-from palmette.automl.actors.implementation_verifier.judging import Answering, Measured, judged, overall
-from palmette.automl.actors.implementation_verifier.unheld import told_of_training_rows
-from palmette.automl.artefacts import Assessment, Judged, Score
-from palmette.automl.endpoint import Service, rows_of_requests
-from palmette.automl.faults import located
-from palmette.automl.material import Material
-from palmette.automl.project import Project
+from palmette.automl import formatting
+from palmette.automl.actors.implementation_verifier.curve import learning_curve
+from palmette.automl.actors.implementation_verifier.endpoint import measured
+from palmette.automl.actors.implementation_verifier.evaluation import Evaluation, Evaluator
+from palmette.automl.actors.implementation_verifier.judging import Measured, judged, missed_by, overall
+from palmette.automl.actors.implementation_verifier.parameters import parameters_of
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, ConstraintResult, Latency, Plans, Score
+from palmette.automl.blame import located
+from palmette.automl.candidates import Blueprint
+from palmette.automl.endpoint import Service
+from palmette.automl.planning.rounds import can_revise, measured_round
+from palmette.automl.profile import Profile
+from palmette.automl.project import MODEL, BuiltPackage
+from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.search.runs import Search
 from palmette.automl.store import Store
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
-ASKED = 20
-"""Requests of one row, of whose times the median counts."""
-AT_ONCE = 1_000
-"""Rows of a request for many."""
+
+class ImplementationInput(Model):
+    task: TaskSpec
+    samples: Samples
+    profile: Profile
+    blueprint: Blueprint
+    plans: Plans | None = None
+    choice: Choice | None = None
+    assembly: Assembly
+    comparison: Comparison
+    revises: bool = True
+    """False: what is missed is reported, and no plan is revised."""
 
 
 class ImplementationVerifier(BaseActor):
-    """The hold-out is used here for the first time, and only to report: it sends nobody back.
-
-    Where there is none, the model is judged by the predictions that it was chosen by.
-    """
+    """The hold-out is used here for the first time, and only to report: a missed score counts out of fold."""
 
     name = "implementation_verifier"
-    description = "Scores the chosen model on the hold-out and holds every constraint against its measured number."
+    description = "Measures the delivered model on the hold-out and at its endpoint, and judges every constraint."
     produces = "assessment"
     Input = ImplementationInput
     Output = Assessment
@@ -41,95 +54,121 @@ class ImplementationVerifier(BaseActor):
         self.sandbox, self.store = sandbox, store
 
     def run(self, input: ImplementationInput, context: Context) -> Attempt[Assessment]:
-        material = Material.of(input.dataset, input.profile)
-        project = Project(self.store.folder(input.assembly.store), self.sandbox)
-        context.progress(f"{len(material.holdout)} rows that no training saw")
-        asking = Asking(input, project, material, context.workspace)
-        told = asking.told() if len(material.holdout) else told_of_training_rows(input, project, material)
-        if isinstance(told, ExecutionResult):
-            wrong = located([_failed(told)], project.folder, input.assembly, input.blueprint)
-            return Attempt(None, wrong[0].message, TERMINATE, wrong)
-        quantities = {one.quantity for one in input.requirements.problem.constraints}
-        measured = Measured(
-            scores={one.metric: one for one in told.scores},
-            scored="on the hold-out" if len(material.holdout) else input.comparison.measured,
-            training_seconds=sum(run.seconds for run in input.assembly.tracks),
-            megabytes=_megabytes(project),
-            answering=self._answering(project, material, input) if "prediction time" in quantities else None,
-            members={one.name: one.algorithm for one in input.comparison.selection.members},
-            parameters=parameters_of(project, context.workspace) if "parameters" in quantities else None,
-        )
-        held = tuple(judged(input.requirements, measured))
+        if context.attempt > 1 and isinstance(context.last, Assessment):
+            return Attempt(context.last)  # measured once: another try would measure until something passes
+        evaluator = self._evaluator(input, context.workspace / "evaluation")
+        package, splits, modules = evaluator.package, evaluator.splits, input.assembly.modules
+        context.progress(f"{len(splits.holdout)} rows that no training saw")
+        with Service(self.sandbox, package.folder) as service:  # it starts while the hold-out is predicted
+            found = evaluator.evaluated()
+            if isinstance(found, ExecutionResult):
+                return _failed(located([_violation(found)], package.folder, modules))
+            search = Search(context.workspace / "curve", input.blueprint, splits, self.sandbox)
+            curve = learning_curve(search, input.comparison)
+            batch = any(one.quantity == "batch_time" for one in input.task.constraints)
+            latency, wrong = measured(service, input.blueprint, splits.judged.holdout, found.predictions, batch)
+        if wrong:
+            return _failed(located(wrong, package.folder, modules))
+        numbers = self._numbers(input, package, found, latency, context.workspace)
+        results = tuple(judged(input.task, numbers))
         return Attempt(
             Assessment(
-                rows=len(material.holdout),
-                scores=told.scores,
-                unmeasured=told.unmeasured,
-                judged=held,
-                status=overall(held),
-                training_seconds=round(measured.training_seconds, 1),
-                megabytes=round(measured.megabytes, 3),
-                milliseconds=measured.answering.milliseconds if measured.answering else None,
-                worths=told.worths,
-                curve=told.curve,
-                answers=told.answers,
+                rows=len(splits.holdout),
+                scores=found.scores,
+                unmeasured=found.unmeasured,
+                better=found.better,
+                better_reason=found.better_reason,
+                results=results,
+                status=overall(results),
+                training_seconds=numbers.training_seconds,
+                megabytes=numbers.megabytes,
+                latency=latency,
+                parameters=numbers.parameters,
+                importances=found.importances,
+                curve=curve,
+                answers=found.answers,
             )
         )
 
     def check(self, input: ImplementationInput, output: Assessment, context: Context) -> Verdict:
-        """Nothing is hidden: every constraint has its number; one that a revised plan could keep goes back, once."""
-        measured = [
-            Measurement(
-                name=f"{one.metric} {'on the hold-out' if output.rows else input.comparison.measured}",
-                status="passed" if input.comparison.better else "warning",
-                detail=f"{one.value:.4f} (95 % interval {one.low:.4f} to {one.high:.4f})" + _beside(one),
-            )
-            for one in output.scores[: not output.unmeasured]
-        ]
+        """Every constraint has its result; one that another plan may keep goes back while time is left."""
+        where = f"{output.rows} held-out rows" if output.rows else input.comparison.measured
+        measured = [_of_score(one, where, output.better) for one in output.scores[: not output.unmeasured]]
         if output.unmeasured:
-            name = f"{input.comparison.selection.metric} on the hold-out"
-            measured.append(Measurement(name=name, status="warning", detail=output.unmeasured))
+            measured.append(Measurement(name=where, status="warning", detail=output.unmeasured))
         measured += [
             Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
-            for one in output.judged
+            for one in output.results
         ]
-        missed = [one for one in output.judged if one.status == "fail" and _revisable(one)]
-        wrong: list[Violation] = []
-        if missed and input.revises and input.choice and not input.choice.proposal.data.plan.revision:
-            wrong = [
-                Violation(code="constraint-missed", message=f"{one.wish}: {one.measured}.", subject=one.wish)
-                for one in missed
-            ]
-        return Verdict.of(wrong, measured)
+        return Verdict.of(self._revisions(input, output), measured)
 
-    def _answering(self, project: Project, material: Material, input: ImplementationInput) -> Answering | None:
-        """The times of requests for one row and, some at once, for all of the rows that the model is judged on."""
-        kinds = {column.name: column.kind for column in input.blueprint.columns}
-        every = rows_of_requests(material.judged.holdout, kinds)
-        asked = rows_of_requests(material.train.iloc[:: max(1, len(material.train) // ASKED)][:ASKED], kinds)
-        parts = [every[start : start + AT_ONCE] for start in range(0, len(every), AT_ONCE)]
-        with Service(self.sandbox, project.folder) as service:
-            if not service.is_healthy():
-                return None
-            times = [service.call("POST", "/predict", row).seconds for row in [*asked, *asked]]
-            whole = sum(service.call("POST", "/predict/batch", {"rows": part}).seconds for part in parts)
-        return Answering(round(1000 * statistics.median(times[len(asked) :]), 2), round(whole, 3), len(every))
+    def _revisions(self, input: ImplementationInput, output: Assessment) -> list[Violation]:
+        """What sends the run back to the plans, with the measured numbers."""
+        missed = list(missed_by(output.results, input.comparison.selection))
+        if not missed or not input.revises or input.plans is None or input.choice is None:
+            return []
+        limits = [one.constraint for one in missed if one.constraint]
+        plan = input.choice.proposal.plan.name
+        done = measured_round(plan, input.blueprint, input.comparison, output, limits)
+        if not can_revise(input.task, input.samples, input.profile, input.plans, done):
+            return []
+        return [_revision(one, done.model_dump_json()) for one in missed]
+
+    def _evaluator(self, input: ImplementationInput, scratch: Path) -> Evaluator:
+        return Evaluator(
+            task=input.task,
+            blueprint=input.blueprint,
+            assembly=input.assembly,
+            comparison=input.comparison,
+            splits=DataSplits.of(input.samples, input.profile),
+            store=self.store,
+            sandbox=self.sandbox,
+            scratch=scratch,
+        )
+
+    def _numbers(
+        self,
+        input: ImplementationInput,
+        package: BuiltPackage,
+        found: Evaluation,
+        latency: Latency | None,
+        scratch: Path,
+    ) -> Measured:
+        counted = any(one.quantity == "parameters" for one in input.task.constraints)
+        size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
+        return Measured(
+            scores={one.metric: one for one in found.scores},
+            scored="on the hold-out" if found.answers else input.comparison.measured,
+            training_seconds=round(input.assembly.seconds + input.comparison.fit_seconds, 1),
+            megabytes=round(size / 1e6, 3),
+            latency=latency,
+            learners=tuple(one.candidate.learner for one in input.comparison.selection.members),
+            parameters=parameters_of(package, scratch / "parameters") if counted else None,
+        )
 
 
-def _revisable(one: Judged) -> bool:
-    """Whether another plan can help, and whether that is known without the hold-out."""
-    return one.constraint is not None and one.constraint.quantity in ("prediction time", "model size", "training time")
+def _of_score(score: Score, where: str, better: bool) -> Measurement:
+    value, interval, places = formatting.measured(score.value, score.low, score.high)
+    beside = "" if score.baseline is None else f"; best baseline {formatting.fixed(score.baseline, places)}"
+    name, detail = f"{formatting.metric(score.metric)} on {where}", f"{value} (95 % interval {interval}){beside}"
+    return Measurement(name=name, status="passed" if better else "warning", detail=detail)
 
 
-def _beside(one: Score) -> str:
-    return "" if one.baseline is None else f"; best baseline {one.baseline:.4f}"
+def _revision(missed: ConstraintResult, evidence: str) -> Violation:
+    is_score = missed.constraint is not None and missed.constraint.quantity == "score"
+    return Violation(
+        code="score-missed" if is_score else "constraint-missed",
+        message=f"{missed.wish}: {missed.measured}.",
+        evidence=evidence,
+        subject=missed.wish,
+    )
 
 
-def _failed(done: ExecutionResult) -> Violation:
+def _violation(done: ExecutionResult) -> Violation:
     last = (done.stderr.strip().splitlines() or [done.note])[-1]
     message = f"Prediction of the hold-out fails: {last}"
     return Violation(code="prediction-failed", message=message, evidence=done.stderr[-4000:], subject="predict.py")
 
 
-def _megabytes(project: Project) -> float:
-    return sum(file.stat().st_size for file in (project.folder / "model").rglob("*") if file.is_file()) / 1e6
+def _failed(wrong: Sequence[Violation]) -> Attempt[Assessment]:
+    return Attempt(None, wrong[0].message, TERMINATE, tuple(wrong))

@@ -1,1 +1,1 @@
-"""What is known that bears on the task: from the library of cases, from literature, never from nowhere."""
+"""What is known that bears on the task, from the library of cases and the literature, each with its source."""

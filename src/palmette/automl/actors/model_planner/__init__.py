@@ -1,1 +1,1 @@
-"""A plan's part for the models: candidates with what they are expected to be, found without training."""
+"""The plans' model steps: candidates with what they are expected to score and cost, found without training."""

@@ -1,124 +1,163 @@
-"""The actor `model_planner`: searches for candidates without training any."""
+"""The actor `model_planner`: searches all plans for the candidates that are worth training, without training any."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
 
-from palmette.automl.actors.model_planner.offline import (
-    MOST,
-    ModelPlannerInput,
-    algorithms_of,
-    candidates,
-    proposal,
-)
-from palmette.automl.artefacts import Proposal
-from palmette.automl.planning.facts import folds_of, shown_figures
+from palmette.automl import context as shown
+from palmette.automl.artefacts import DataPlan, DataPlans, Plan, Plans, Proposal, Proposals
+from palmette.automl.planning import variants
+from palmette.automl.planning.drafting import PlanContext
+from palmette.automl.planning.estimates import encoded, estimate, estimated, misfit, proposal, with_data
+from palmette.automl.planning.request import request_section
+from palmette.automl.profile import Profile
+from palmette.automl.samples import Samples
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 
-LONGEST = 300
-CODES = (
-    "candidate-unknown", "candidate-twice", "candidate-too-long", "candidates-too-many", "estimates-differ",
-    "plan-empty",
-)  # fmt: skip
-"""What it answers for."""
+MOST_ADDED = 4
+"""Candidates that a model adds to a plan at most."""
 
 
-class Pick(Model):
-    algorithm: str
-    """One of the candidates."""
-    reason: str
-    """Why it stands where it stands, in one sentence."""
+class ModelPlannerInput(Model):
+    task: TaskSpec
+    samples: Samples
+    profile: Profile
+    plans: Plans
+    data_plans: DataPlans
 
 
-class ModelPlanAnswer(Answer):
-    candidates: tuple[Pick, ...]
-    """One to five, the most promising first."""
+class Search(Model):
+    plan: str
+    """Name of the plan."""
+    first: tuple[str, ...] = ()
+    """Candidates that are trained first, in this order; the others follow as they are."""
+    leave_out: tuple[str, ...] = ()
+    """Candidates that cannot help here."""
+    add: tuple[variants.NewCandidate, ...] = ()
+    """At most 4, trained after `first`."""
+
+
+class SearchAnswer(Answer):
+    plans: tuple[Search, ...] = ()
+    """Plans that change."""
 
 
 class ModelPlanner(Agent):
-    """Ranks the candidates of a plan; the figures are estimated by the harness, whoever ranks."""
+    """Estimates the candidates of every plan; a model ranks, leaves out and adds some. The harness estimates all."""
 
     name = "model_planner"
-    description = "Finds a plan's most promising candidates without training: expected score, time, size, latency."
+    description = "Finds the candidates of all plans that are worth training: expected score, time, size and latency."
     produces = "proposals"
     Input = ModelPlannerInput
-    Output = Proposal
-    Answer = ModelPlanAnswer
+    Output = Proposals
+    Answer = SearchAnswer
     has_criterion = True
 
-    def offline(self, input: ModelPlannerInput, context: Context) -> Attempt[Proposal]:
-        if not algorithms_of(input):
-            return Attempt(None, "The plan leaves no algorithm.", TERMINATE, (_empty(input),))
-        made = proposal(input)
+    def offline(self, input: ModelPlannerInput, context: Context) -> Attempt[Proposals]:
+        made = Proposals(proposals=tuple(proposal(plan, data, known) for plan, data, known in _steps(input)))
         if any(self.implicated(violation, made) for violation in context.evidence):
             return Attempt(None, "The rules find the same again.", TERMINATE, context.evidence)
-        context.progress(f"{input.data_plan.plan.name}: {', '.join(one.algorithm for one in made.candidates)}")
+        context.progress("; ".join(f"{one.plan.name}: {len(one.estimates)} candidates" for one in made.proposals))
         return Attempt(made)
 
     def brief(self, input: ModelPlannerInput, context: Context) -> tuple[Section, ...]:
-        plan = input.data_plan.plan
-        wanted = [str(one) for one in input.requirements.problem.constraints]
-        wanted += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
+        found = [(proposal(plan, data, known), known) for plan, data, known in _steps(input)]
+        known = found[0][1]
+        every = {one.candidate.name: one for made, _ in found for one in made.estimates}
+        plans = [f"{made.plan.name}: {', '.join(one.candidate.name for one in made.estimates)}" for made, _ in found]
         return (
-            section("plan", plan.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("steps", *input.data_plan.steps, rank=2),
-            section("wishes", "\n".join(wanted), rank=1),
-            section("figures", shown_figures(input.profile), rank=2),
-            section("candidates", *(one.model_dump_json() for one in candidates(input)), rank=NEEDED, language="json"),
+            request_section(known),
+            shown.task(known.blueprint, input.profile),
+            section("plans", "\n".join(plans), rank=NEEDED),
+            section(
+                "candidates",
+                "\n".join(f"{shown.described(one.candidate)}; {estimated(one)}" for one in every.values()),
+                rank=NEEDED,
+            ),
+            section("learners", "\n".join(variants.learner_lines(known)), rank=1),
         )
 
-    def read(self, answer: ModelPlanAnswer, input: ModelPlannerInput, context: Context) -> Attempt[Proposal]:
-        known = {one.algorithm: one for one in candidates(input)}
-        unknown = [one.algorithm for one in answer.candidates if one.algorithm not in known]
-        if unknown or not answer.candidates:
-            found = [_unknown(name, known) for name in unknown] or [_empty(input)]
-            return Attempt(None, answer.reason, answer.fix, tuple(found))
-        picked = tuple(known[one.algorithm].model_copy(update={"reason": one.reason}) for one in answer.candidates)
-        made = Proposal(data=input.data_plan, candidates=picked, folds=folds_of(input.profile, input.requirements))
-        return Attempt(made, answer.reason, answer.fix)
+    def objection(self, answer: SearchAnswer, input: ModelPlannerInput) -> str:
+        return " ".join(_objections(answer, input))
 
-    def check(self, input: ModelPlannerInput, output: Proposal, context: Context) -> Verdict:
-        """Candidates are the plan's and are here, each once, five at most; every figure is the harness's estimate."""
-        known = {one.algorithm: one for one in candidates(input)}
-        found, seen = [], set()
-        for one in output.candidates:
-            due = known.get(one.algorithm)
-            if due is None:
-                found.append(_unknown(one.algorithm, known))
-            elif due.model_copy(update={"reason": one.reason}) != one:
-                message = f"Estimated again, the figures of {one.algorithm} differ."
-                found.append(Violation(code="estimates-differ", message=message, subject=one.algorithm))
-            if one.algorithm in seen:
-                message = f"{one.algorithm} is proposed twice."
-                found.append(Violation(code="candidate-twice", message=message, subject=one.algorithm))
-            if not one.reason.strip() or len(one.reason) > LONGEST:
-                message = f"The reason has {len(one.reason)} characters; one sentence of at most {LONGEST} is meant."
-                found.append(Violation(code="candidate-too-long", message=message, subject=one.algorithm))
-            seen.add(one.algorithm)
-        if len(output.candidates) > MOST:
-            message = f"There are {len(output.candidates)} candidates; {MOST} at most are meant."
-            found.append(Violation(code="candidates-too-many", message=message))
-        if (output.data, output.folds) != (input.data_plan, folds_of(input.profile, input.requirements)):
-            found.append(Violation(code="estimates-differ", message="The data plan or the folds are not those given."))
-        detail = f"{len(output.candidates)} candidates of {input.data_plan.plan.name}, estimated again"
-        status: Literal["passed", "failed"] = "failed" if found else "passed"
-        return Verdict.of(found, [Measurement(name="candidates", status=status, detail=detail)])
+    def read(self, answer: SearchAnswer, input: ModelPlannerInput, context: Context) -> Attempt[Proposals]:
+        changes = {one.plan: one for one in answer.plans}
+        made = [
+            _searched(proposal(plan, data, known), changes[plan.name], known)
+            if plan.name in changes
+            else proposal(plan, data, known)
+            for plan, data, known in _steps(input)
+        ]
+        return Attempt(Proposals(proposals=tuple(made)), answer.reason, answer.fix)
 
-    def implicated(self, violation: Violation, output: Proposal) -> str | None:
-        """To blame for what its own check finds."""
-        return f"Search for candidates again: {violation.message}" if violation.code in CODES else None
+    def check(self, input: ModelPlannerInput, output: Proposals, context: Context) -> Verdict:
+        """A proposal for each plan, of allowed candidates, each once; every figure is the harness's estimate."""
+        found = [*_violations(input, output)]
+        detail = "; ".join(f"{one.plan.name}: {len(one.estimates)} candidates" for one in output.proposals)
+        measured = Measurement(name="proposals", status="failed" if found else "passed", detail=detail)
+        return Verdict.of(found, [measured])
+
+    def implicated(self, violation: Violation, output: Proposals) -> str | None:
+        """It answers for its own check."""
+        return f"Search again: {violation.message}" if violation.code.startswith("proposal") else None
 
 
-def _unknown(name: str, known: Iterable[str]) -> Violation:
-    message = f"{name!r} is no candidate of the plan.{did_you_mean(name, known)} There are {', '.join(known)}."
-    return Violation(code="candidate-unknown", message=message, subject=name)
+def _steps(input: ModelPlannerInput) -> Iterator[tuple[Plan, DataPlan, PlanContext]]:
+    """Each plan with its data plan, and the context with the columns that it leaves."""
+    start = replace(PlanContext.of(input.task, input.samples, input.profile), rounds=input.plans.rounds)
+    known = with_data(start, input.samples, input.data_plans.data_plans[0])
+    for plan, data in zip(input.plans.plans, input.data_plans.data_plans, strict=True):
+        yield plan, data, known
 
 
-def _empty(input: ModelPlannerInput) -> Violation:
-    plan = input.data_plan.plan
-    message = f"The plan {plan.name!r} leaves no candidate: none of {', '.join(plan.algorithms)} is installed."
-    return Violation(code="plan-empty", message=message, subject=plan.name)
+def _objections(answer: SearchAnswer, input: ModelPlannerInput) -> Iterator[str]:
+    steps = {plan.name: (proposal(plan, data, known), known) for plan, data, known in _steps(input)}
+    for one in answer.plans:
+        if one.plan not in steps:
+            yield f"There is no plan {one.plan!r}."
+            continue
+        made, known = steps[one.plan]
+        names = [each.candidate.name for each in made.estimates]
+        strange = sorted({*one.first, *one.leave_out} - {*names})
+        yield from (f"{name!r} is not a candidate of {one.plan!r}." for name in strange)
+        if {*names} <= {*one.leave_out} and not one.add:
+            yield f"Nothing is left of {one.plan!r}."
+        if len(one.add) > MOST_ADDED:
+            yield f"{one.plan!r} adds {len(one.add)} candidates; the most is {MOST_ADDED}."
+        yield from variants.objections(one.add, known)
+
+
+def _searched(made: Proposal, change: Search, known: PlanContext) -> Proposal:
+    """A proposal with a model's changes; additions that cannot fit time and limits are left out again."""
+    estimates = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
+    first = [estimates.pop(name) for name in dict.fromkeys(change.first) if name in estimates]
+    taken, added = {one.candidate.name for one in made.estimates}, []
+    for one in change.add:
+        candidate = encoded(variants.made_of(one, known.strategies[0], taken), made.data)
+        taken.add(candidate.name)
+        added.append(estimate(candidate, known))
+    kept = (*first, *(one for one in added if misfit(one, known) <= 1), *estimates.values())
+    return made.model_copy(update={"estimates": kept or made.estimates})
+
+
+def _violations(input: ModelPlannerInput, output: Proposals) -> Iterator[Violation]:
+    steps = list(_steps(input))
+    if [(one.plan, one.data) for one in output.proposals] != [(plan, data) for plan, data, _ in steps]:
+        message = "There is not one proposal for each plan with its data plan, in their order."
+        yield Violation(code="proposal-missing", message=message)
+        return
+    for made, (_, _, known) in zip(output.proposals, steps, strict=True):
+        name, seen = made.plan.name, set[str]()
+        for one in made.estimates:
+            candidate = one.candidate
+            if candidate.learner not in known.constraints.allowed or candidate.name in seen:
+                message = f"{candidate.name!r} of {name!r} is not allowed, or there twice."
+                yield Violation(code="proposal-candidate", message=message, subject=name)
+            elif one != estimate(candidate, known, one.reason):
+                message = f"Estimated again, the figures of {candidate.name!r} differ."
+                yield Violation(code="proposal-estimate", message=message, subject=name)
+            seen.add(candidate.name)

@@ -1,1 +1,1 @@
-"""The models of each track, against the contract of the features."""
+"""Candidates and own learners of a language model for each track; none by the rules."""

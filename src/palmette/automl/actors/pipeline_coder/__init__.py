@@ -1,1 +1,1 @@
-"""Preparation, models and training by one hand: the ablation of modules that are told apart."""
+"""Features, learners and search by one hand: the ablation of modules that are written apart."""

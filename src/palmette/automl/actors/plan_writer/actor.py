@@ -1,60 +1,75 @@
-"""The actor `plan_writer`: writes independent plans, and other ones when those have failed."""
+"""The actor `plan_writer`: drafts independent plans, and other ones when those have failed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from palmette.automl.actors.plan_writer.offline import PlanWriterInput, plans, substance, wishes
-from palmette.automl.artefacts import Plan, Plans
-from palmette.automl.modalities import modality_for
-from palmette.automl.planning.algorithms import available, track_of
-from palmette.automl.planning.facts import listed, shown_figures, validation
-from palmette.automl.planning.wishes import Wishes
+from palmette.automl import context as shown
+from palmette.automl.artefacts import Knowledge, Plan, Plans
+from palmette.automl.candidates import Candidate, Ensembling
+from palmette.automl.composition import learner_named, unavailable
+from palmette.automl.planning.costs import digest
+from palmette.automl.planning.drafting import PlanContext, Revision, affordable, draft, plan_of
+from palmette.automl.planning.request import request_section
+from palmette.automl.planning.rounds import MISSED, REJECTED, revised
+from palmette.automl.planning.strategies import PlanStrategy
+from palmette.automl.profile import Profile
+from palmette.automl.samples import Samples
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
 
-LONGEST = 400
-MOST_TEXTS = 20
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-FAILED = ("plan-rejected", "constraint-missed", "plan-empty")
-"""What later actors find wrong with plans."""
+ANCHORS = 4
+"""Leading configurations that every plan of a model trains, unless it delivers a single model."""
 CODES = (
-    *FAILED, "plans-missing", "plan-name", "plan-miscounted", "plan-twice", "plan-repeated", "plan-algorithm",
-    "algorithm-not-allowed", "tracks-differ", "ensemble-misfit", "plan-too-long",
-)  # fmt: skip
+    REJECTED,
+    *MISSED,
+    "plans-missing",
+    "plan-name",
+    "plan-twice",
+    "plan-repeated",
+    "plan-candidate",
+    "ensemble-misfit",
+)
 """What it answers for."""
 
 
-class Draft(Model):
+class PlanWriterInput(Model):
+    task: TaskSpec
+    samples: Samples
+    profile: Profile
+    knowledge: Knowledge = Knowledge()
+
+
+class PlanDraft(Model):
     name: str
     """A few words, kebab-case."""
     idea: str
-    """What it bets on, in one sentence."""
-    algorithms: tuple[str, ...]
-    """In the order in which they are to be tried."""
-    preparation: tuple[str, ...] = ()
-    """Steps on the data, in order, each a sentence."""
-    tuning: str = ""
-    """What is searched after the starting points."""
-    ensemble: bool = True
-    """Whether several models may be delivered together."""
+    """The belief about these data that sets it apart; one sentence."""
+    candidates: tuple[str, ...]
+    """Names of listed configurations, in the order of training."""
+    ensembling: Ensembling = "best"
+    tuning: bool = True
+    """Whether time that is left is spent on the settings of the leading candidates."""
     reasons: tuple[str, ...] = ()
-    """The figures and insights that it rests on, each a sentence."""
+    """Figures and findings that it rests on, a sentence each."""
 
 
 class PlansAnswer(Answer):
-    plans: tuple[Draft, ...]
-    """As many as are asked for; each with a bet of its own."""
+    plans: tuple[PlanDraft, ...]
+    """As many as are wanted, the most promising first."""
 
 
 class PlanWriter(Agent):
-    """Writes plans that differ in what they bet on, and keep to the request."""
+    """Drafts plans of candidates that can be trained here, within what the request demands."""
 
     name = "plan_writer"
-    description = "Writes several independent plans, from data to model, each with the reasons that it rests on."
+    description = "Drafts independent plans: the candidates to train, ensembling and tuning, each with its reasons."
     produces = "plans"
     Input = PlanWriterInput
     Output = Plans
@@ -62,154 +77,146 @@ class PlanWriter(Agent):
     has_criterion = True
 
     def offline(self, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
-        wanted = wishes(input)
-        if not wanted.allowed:
-            return Attempt(None, "No algorithm may be planned.", TERMINATE, (_nothing_here(input, wanted),))
-        made = plans(input, _failures(context), _before(context))
+        known, revision = _begin(input, context)
+        if not known.portfolio:
+            return Attempt(None, "No learner is left to plan.", TERMINATE, (_unavailable(known),))
+        made = draft(known, revision)
         if made is None:
-            return Attempt(None, "Every bet was made already.", TERMINATE, context.evidence)
+            return Attempt(None, "Every plan that the rules know was tried.", TERMINATE, context.evidence)
         context.progress(", ".join(one.name for one in made.plans))
         return Attempt(made)
 
     def brief(self, input: PlanWriterInput, context: Context) -> tuple[Section, ...]:
-        wanted = wishes(input)
-        if not wanted.allowed:
-            raise AnswerError("No algorithm may be planned.", violations=(_nothing_here(input, wanted),))
-        problem, profile = input.requirements.problem, input.profile
-        said = [f"must be one of: {', '.join(wanted.named)}"] if wanted.named else []
-        said += [f"to be tried first: {name}" for name in wanted.preferred]
-        said += [str(one) for one in problem.constraints]
-        said += [f"preferred: {one.name}" for one in input.requirements.knowledge.preferences]
-        if wanted.ensemble is not None:
-            said.append("several models together" if wanted.ensemble else "one model, not several together")
-        algorithms = [f"{name} ({track_of(name)})" for name in wanted.allowed]
+        known, _ = _begin(input, context)
+        if not known.portfolio:
+            raise AnswerError("No learner is left to plan.", violations=(_unavailable(known),))
+        listed = affordable(known)
+        insights = (f"{one.text} (applies: {one.because})" for one in input.knowledge.insights)
         return (
-            section("request", input.requirements.text, rank=NEEDED, language="text"),
-            section("count", str(input.settings.plans), rank=NEEDED),
-            section("seconds", f"{input.settings.seconds:g}", rank=NEEDED),
-            section("wishes", "\n".join([*said, *input.requirements.dataset.preprocessing]), rank=NEEDED),
-            section("algorithms", "\n".join(algorithms), rank=NEEDED, language="text"),
-            section("insights", *(f"{one.text} ({one.source}; {one.because})" for one in input.knowledge.insights)),
-            section("aim", profile.aim.model_dump_json(exclude_defaults=True), rank=NEEDED, language="json"),
-            section("figures", shown_figures(profile), rank=1),
-            section("findings", *(fact.text for fact in profile.suggestions), *profile.remarks, rank=2),
-            section("validation", validation(profile, input.requirements), rank=NEEDED),
+            section("count", str(input.task.plans), rank=NEEDED),
+            request_section(known),
+            shown.task(known.blueprint, input.profile),
+            shown.columns(known.blueprint, input.profile),
+            section("configurations", "\n".join(_configured(one, known) for one in listed), rank=NEEDED),
+            section("insights", *insights, rank=2),
         )
+
+    def told(self, violation: Violation) -> Violation:
+        return violation.model_copy(update={"evidence": ""})
+
+    def recalled(self, output: Plans) -> str:
+        return "\n".join(f"{one.name}: {one.idea}" for one in output.plans)
 
     def read(self, answer: PlansAnswer, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
-        revision, how = _revision(context), validation(input.profile, input.requirements)
-        made = tuple(
-            Plan(
-                **draft.model_dump(),
-                tracks=tuple(dict.fromkeys(map(track_of, draft.algorithms))),
-                validation=how,
-                revision=revision,
-            )
-            for draft in answer.plans
-        )
-        return Attempt(Plans(plans=made), answer.reason, answer.fix)
+        known, revision = _begin(input, context)
+        listed = {one.name: one for one in affordable(known)}
+        unknown = [
+            _unknown(one.name, name, listed) for one in answer.plans for name in one.candidates if name not in listed
+        ]
+        unknown += [_unknown(one.name, "", listed) for one in answer.plans if not one.candidates]
+        if unknown or not answer.plans:
+            return Attempt(None, answer.reason, answer.fix, tuple(unknown) or (_missing(0, input.task.plans),))
+        made = [_read(one, listed, known, revision) for one in answer.plans]
+        plans = Plans(plans=tuple(made), rounds=known.rounds, tried=revision.tried)
+        return Attempt(plans, answer.reason, answer.fix)
 
     def check(self, input: PlanWriterInput, output: Plans, context: Context) -> Verdict:
-        """There are as many plans as wanted, all different, of algorithms and tracks that are here and allowed."""
-        wanted = wishes(input)
-        found = [*_of_number(input, output, context), *_alike(output.plans, context)]
+        """Plans are as many as wanted, different, not tried before, and of learners that the request allows."""
+        known, revision = _begin(input, context)
+        found = [*_of_number(known, revision, output), *_of_names(output, revision)]
         for one in output.plans:
-            found += [*_of_algorithms(one, input, wanted), *_of_texts(one)]
-        detail = "; ".join(f"{one.name}: {one.idea}" for one in output.plans)
+            found += _of_candidates(one, known)
+        detail = "; ".join(f"{one.name}: {', '.join(each.name for each in one.candidates)}" for one in output.plans)
         return Verdict.of(found, [Measurement(name="plans", status="failed" if found else "passed", detail=detail)])
 
     def implicated(self, violation: Violation, output: Plans) -> str | None:
-        """To blame for what its own check finds, for plans that were refused, and for constraints that were missed."""
-        if violation.code in FAILED:
-            names = listed([one.name for one in output.plans])
-            return f"Write other plans than {names}, which answer this: {violation.message}"
+        """It answers for its own check, for plans that were rejected, and for constraints that were missed."""
+        if violation.code in (REJECTED, *MISSED):
+            return f"Write other plans than {', '.join(one.name for one in output.plans)}: {violation.message}"
         return f"Write the plans again: {violation.message}" if violation.code in CODES else None
 
 
-def _failures(context: Context) -> tuple[Violation, ...]:
-    """What later actors found wrong with the last plans."""
-    return tuple(violation for violation in context.evidence if violation.code in FAILED)
+def _begin(input: PlanWriterInput, context: Context) -> tuple[PlanContext, Revision]:
+    start = revised(context)
+    known = PlanContext.of(input.task, input.samples, input.profile)
+    return replace(known, knowledge=input.knowledge, rounds=start.rounds), start.revision
 
 
-def _revision(context: Context) -> int:
-    """How often plans have been revised, with this time."""
-    if not _failures(context):
-        return 0
-    last = max((one.revision for one in context.last.plans), default=0) if isinstance(context.last, Plans) else 0
-    return last + 1 if context.attempt == 1 else max(last, 1)
+def _configured(one: Candidate, known: PlanContext) -> str:
+    """A configuration as a model sees it."""
+    cost = known.costs.of(one)
+    return (
+        f"{shown.described(one)}; {learner_named(one.learner).track}; {one.reason}; "
+        f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
+    )
 
 
-def _before(context: Context) -> Plans | None:
-    """The plans that failed later; not those of this revision that the check refused."""
-    if isinstance(context.last, Plans) and all(one.revision < _revision(context) for one in context.last.plans):
-        return context.last
-    return None
+def _read(one: PlanDraft, listed: dict[str, Candidate], known: PlanContext, revision: Revision) -> Plan:
+    names = [*one.candidates, *([] if one.ensembling == "single" else list(listed)[:ANCHORS])]
+    strategy = PlanStrategy(one.name, one.idea, tuning=one.tuning, ensembling=one.ensembling)
+    made = plan_of(strategy, [listed[name] for name in dict.fromkeys(names)], known)
+    reasons = (*one.reasons, *((revision.why,) if revision.why else ()))
+    return made.model_copy(update={"reasons": reasons, "revision": revision.number})
 
 
-def _nothing_here(input: PlanWriterInput, wanted: Wishes) -> Violation:
-    here = available(input.profile, input.tracks)
-    reasons = filter(None, map(modality_for(input.profile.aim.task).unavailable, input.tracks))
-    others = " ".join(reasons).removesuffix(".") or "The request excludes the others"
-    asked = f"Asked for: {' or '.join(wanted.named)}" if wanted.named else others
-    rows = input.profile.holdout.training_rows
-    installed = f"installed for {', '.join(input.tracks)} and fit for {rows} rows: {', '.join(here) or 'none'}"
-    message = f"No algorithm is left to plan. {asked}; {installed}."
-    remedy = "Install the library of what is asked for, or ask for another algorithm."
-    return Violation(code="algorithm-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted.named))
+def _unavailable(known: PlanContext) -> Violation:
+    wanted, task = known.constraints.required, known.task
+    reasons = [text for track in task.tracks if (text := unavailable(track))]
+    asked = f"The request demands {' or '.join(wanted)}, which" if wanted else "Every learner that"
+    message = f"No learner is left to plan. {asked} is not installed, excluded, or unfit for {known.facts.rows} rows"
+    message = " ".join([f"{message} of {known.facts.problem}.", *reasons])
+    remedy = "Install its library, or ask for another learner or track."
+    return Violation(code="learner-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted))
 
 
-def _of_number(input: PlanWriterInput, output: Plans, context: Context) -> Iterator[Violation]:
-    """Fewer than wanted will do where the rules could not write more."""
-    known = plans(input, _failures(context), _before(context))
-    least = len(known.plans) if known else 1
-    if not least <= len(output.plans) <= input.settings.plans:
-        message = f"There are {len(output.plans)} plans; {input.settings.plans} are wanted."
+def _unknown(plan: str, name: str, listed: dict[str, Candidate]) -> Violation:
+    message = (
+        f"{plan!r} trains {name!r}, which is not listed.{did_you_mean(name, listed)}"
+        if name
+        else f"{plan!r} trains nothing."
+    )
+    return Violation(code="plan-candidate", message=message, subject=plan)
+
+
+def _missing(count: int, wanted: int) -> Violation:
+    return Violation(code="plans-missing", message=f"There are {count} plans; {wanted} are wanted.")
+
+
+def _of_number(known: PlanContext, revision: Revision, output: Plans) -> Iterator[Violation]:
+    """Fewer than wanted are accepted where the rules know no more."""
+    due = draft(known, revision)
+    if not (len(due.plans) if due else 1) <= len(output.plans) <= known.task.plans:
+        yield _missing(len(output.plans), known.task.plans)
+    if (output.rounds, output.tried) != (known.rounds, revision.tried):
+        message = "Measured rounds or earlier plans differ from those of the run."
         yield Violation(code="plans-missing", message=message)
-    if due := {one.revision for one in output.plans} - {_revision(context)}:
-        message = f"The revision {min(due)} of a plan is not counted right; this is revision {_revision(context)}."
-        yield Violation(code="plan-miscounted", message=message)
 
 
-def _alike(made: tuple[Plan, ...], context: Context) -> Iterator[Violation]:
-    before = _before(context)
-    old = {substance(one): one.name for one in before.plans} if before else {}
-    seen: dict[object, str] = {}
-    for number, one in enumerate(made):
-        if one.name in [other.name for other in made[:number]] or not NAME.fullmatch(one.name):
-            message = f"The name {one.name!r} is not kebab-case, or stands for two plans."
-            yield Violation(code="plan-name", message=message, subject=one.name)
-        if (same := substance(one)) in seen:
-            message = f"{one.name!r} bets on the same as {seen[same]!r}: equal algorithms, tuning and ensembling."
+def _of_names(output: Plans, revision: Revision) -> Iterator[Violation]:
+    taken, seen = set(revision.names), dict[str, str]()
+    for one in output.plans:
+        if one.name in taken or not NAME.fullmatch(one.name):
+            yield Violation(
+                code="plan-name", message=f"The name {one.name!r} is taken or not kebab-case.", subject=one.name
+            )
+        if (own := digest(one)) in seen:
+            message = f"{one.name!r} trains and delivers the same as {seen[own]!r}."
             yield Violation(code="plan-twice", message=message, subject=one.name)
-        if same in old:
-            message = f"{one.name!r} is the plan {old[same]!r} again, which has failed."
+        if own in revision.tried:
+            message = f"{one.name!r} is a plan again that has failed."
             yield Violation(code="plan-repeated", message=message, subject=one.name)
-        seen.setdefault(same, one.name)
+        seen.setdefault(own, one.name)
+        taken.add(one.name)
 
 
-def _of_algorithms(one: Plan, input: PlanWriterInput, wanted: Wishes) -> Iterator[Violation]:
-    here = available(input.profile, input.tracks)
-    for name in one.algorithms:
-        if name not in here:
-            message = f"{name!r} is not here for this task.{did_you_mean(name, here)} There are {', '.join(here)}."
-            yield Violation(code="plan-algorithm", message=message, subject=one.name)
-        elif name not in wanted.allowed:
-            message = f"The request does not allow {name!r}; it allows {', '.join(wanted.allowed)}."
-            yield Violation(code="algorithm-not-allowed", message=message, subject=one.name)
-    if not one.algorithms:
-        message = f"{one.name!r} names no algorithm. Name those to be tried, of {', '.join(wanted.allowed)}."
-        yield Violation(code="plan-algorithm", message=message, subject=one.name)
-    if set(one.tracks) != (needed := set(map(track_of, one.algorithms))):
-        message = f"The tracks of {one.name!r} are those of its algorithms: {', '.join(sorted(needed)) or 'none'}."
-        yield Violation(code="tracks-differ", message=message, subject=one.name)
-    if wanted.ensemble is not None and one.ensemble != wanted.ensemble:
-        wish = "several models together" if wanted.ensemble else "one model"
-        message = f"{one.name!r} does not deliver what the request wants: {wish}."
+def _of_candidates(one: Plan, known: PlanContext) -> Iterator[Violation]:
+    wanted = known.constraints
+    for name in dict.fromkeys(each.learner for each in one.candidates if each.learner not in wanted.allowed):
+        message = f"{one.name!r} trains {name!r}; available and allowed are {', '.join(wanted.allowed)}."
+        yield Violation(code="plan-candidate", message=message, subject=one.name)
+    if wanted.ensembling == "single" != one.ensembling or (
+        wanted.ensembling == "weighted" and one.ensembling == "single"
+    ):
+        wish = "one model" if wanted.ensembling == "single" else "several models together"
+        message = f"{one.name!r} is {one.ensembling}; the request wants {wish}."
         yield Violation(code="ensemble-misfit", message=message, subject=one.name)
-
-
-def _of_texts(one: Plan) -> Iterator[Violation]:
-    texts = [one.idea, one.validation, one.tuning, *one.preparation, *one.reasons]
-    if not one.idea.strip() or len(texts) > MOST_TEXTS or any(len(text) > LONGEST for text in texts):
-        message = f"{one.name!r} needs an idea in a sentence, and no text of more than {LONGEST} characters."
-        yield Violation(code="plan-too-long", message=message, subject=one.name)

@@ -1,1 +1,1 @@
-"""The code that reads rows and makes features of them, executed at once."""
+"""Own features of a language model, executed at once; none by the rules."""

@@ -1,57 +1,50 @@
-"""The actor `preprocessing_coder`: writes the preparation, runs it at once, and holds its output to the contract."""
+"""The actor `preprocessing_coder`: adds features that follow from the meaning of the columns, and runs them at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from palmette.automl import briefs
-from palmette.automl.artefacts import PREPARATION, Code
-from palmette.automl.chances import by_rules, used_up
-from palmette.automl.data import Dataset
-from palmette.automl.faults import answers_for
-from palmette.automl.material import Material
-from palmette.automl.modalities import Blueprint, modality_of
+from palmette.automl import context as shown
+from palmette.automl.artefacts import Code
+from palmette.automl.blame import answers_for
+from palmette.automl.candidates import Blueprint
+from palmette.automl.import_policy import objections
+from palmette.automl.own_code import FEATURES, ContractCheck, module_of, with_features
 from palmette.automl.profile import Profile
-from palmette.automl.project import Project
-from palmette.automl.reach import objections
+from palmette.automl.retry_policy import left_out, retries_exhausted
+from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
+from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section
 from palmette.llm.brief import fenced
-from palmette.sandbox import Sandbox, told_from
+from palmette.sandbox import Sandbox
 
-SAMPLE = 300
-"""Rows that the code is tried on."""
-SHOWN = 6
-"""Training rows that a writer is shown, as they stand in the file."""
-SHOWN_SIGNS = 3000
-OWN = ("contract-unfulfilled", "project-failed", "reaches-outside", "syntax")
-"""Codes that it answers for, where the subject is one of its files."""
+OWN = ("contract-unfulfilled", "reaches-outside")
+"""Codes that it answers for, where the subject is its module."""
 
 
 class PreprocessingInput(Model):
     blueprint: Blueprint
-    dataset: Dataset
+    task: TaskSpec = TaskSpec()
+    samples: Samples
     profile: Profile
     executed: bool = True
-    """False: the code is only parsed."""
+    """False: the module is only read, and runs with the search."""
 
 
-class PreprocessAnswer(Answer):
-    preprocess: Python
-    """The whole file preprocess.py."""
+class FeaturesAnswer(Answer):
+    own_features: Python = ""
+    """The whole module; left out where no feature is worth adding."""
 
 
 class PreprocessingCoder(Agent):
-    """Writes preprocess.py, target.py and the contract; what they make of real rows must obey it."""
+    """The registered encoders read every column; a model may add features, which are measured as own candidates."""
 
     name = "preprocessing_coder"
-    description = "Writes the preparation of the data as code and runs it at once against the contract."
+    description = "Writes features that follow from the meaning of the columns, and runs them against the contract."
     produces = "preprocessing"
     Input = PreprocessingInput
     Output = Code
-    Answer = PreprocessAnswer
+    Answer = FeaturesAnswer
     has_criterion = True
 
     def __init__(self, sandbox: Sandbox, models: Models = OFFLINE) -> None:
@@ -59,72 +52,60 @@ class PreprocessingCoder(Agent):
         self.sandbox = sandbox
 
     def offline(self, input: PreprocessingInput, context: Context) -> Attempt[Code]:
-        failed = used_up(context) if self.model else None
-        repairs = (by_rules(PREPARATION, failed),) if failed else ()
-        return Attempt(Code(files=modality_of(input.blueprint).preparation_files(), repairs=repairs))
+        failed = retries_exhausted(context) if self.model else None
+        return Attempt(Code(repairs=(left_out(FEATURES, failed),) if failed else ()))
 
     def is_settled(self, input: PreprocessingInput, context: Context) -> bool:
-        """A table so wide that no answer could hold the file, or a model whose chances are used up."""
-        own = {file.path: file.text for file in modality_of(input.blueprint).preparation_files()}
-        return used_up(context) is not None or briefs.is_too_long(own[PREPARATION])
-
-    def parts(self, input: PreprocessingInput) -> Mapping[str, str]:
-        return modality_of(input.blueprint).PREPARATION.model_dump()
+        return retries_exhausted(context) is not None
 
     def brief(self, input: PreprocessingInput, context: Context) -> tuple[Section, ...]:
-        modality = modality_of(input.blueprint)
-        own = {file.path: file.text for file in modality.preparation_files()}
-        sample = modality.sample(Material.of(input.dataset, input.profile), SHOWN)
-        modality.write_rows(sample.train.head(SHOWN), rows := context.workspace / "shown")
         return (
-            briefs.agreed(own["contract.json"]),  # before what the draft says as well
-            briefs.part(input.blueprint, "prep"),
-            section("checks", own["contract.py"], rank=2, language="python"),
-            section("rows", _seen(rows)),
-            section("draft", own[PREPARATION], rank=NEEDED, language="python"),
+            shown.task(input.blueprint, input.profile, input.task.sentence),
+            shown.columns(input.blueprint, input.profile),
+            shown.plan(input.blueprint),
         )
 
-    def read(self, answer: PreprocessAnswer, input: PreprocessingInput, context: Context) -> Attempt[Code]:
-        own = modality_of(input.blueprint).preparation_files()
-        text = f"{answer.preprocess.rstrip()}\n"
-        files = tuple(file.model_copy(update={"text": text}) if file.path == PREPARATION else file for file in own)
-        return Attempt(Code(files=files), answer.reason, answer.fix)
+    def objection(self, answer: FeaturesAnswer, input: PreprocessingInput) -> str:
+        return objection_to(answer.own_features)
+
+    def read(self, answer: FeaturesAnswer, input: PreprocessingInput, context: Context) -> Attempt[Code]:
+        return Attempt(made_of(answer.own_features, input.blueprint, answer.reason), answer.reason, answer.fix)
 
     def recalled(self, output: Code) -> str:
-        """What it has written itself."""
-        return "\n\n".join(fenced(file.text, "python") for file in output.files if file.path == PREPARATION)
+        return "\n\n".join(fenced(one.text, "python") for one in output.modules)
 
     def check(self, input: PreprocessingInput, output: Code, context: Context) -> Verdict:
-        """On a sample of training rows: reading, features and target keep the contract, for every row."""
-        modality = modality_of(input.blueprint)
-        wrong = [found for file in output.files for found in briefs.syntax_errors(file)]
-        wrong += objections(output.files, modality.preparation_files())
-        if wrong or not input.executed:
-            return Verdict.of(wrong)
-        sample = modality.sample(Material.of(input.dataset, input.profile), SAMPLE)
-        project = Project(context.workspace / "project", self.sandbox)
-        project.write(output.files)
-        modality.write_rows(sample.train, project.folder / "rows")
-        done = project.python("-c", modality.PROBE, seconds=120)
-        ok = done.ok and done.stdout.split()[-1:] == [str(len(sample.train))]
-        detail = f"{len(sample.train)} rows read, made into features, held to the contract"
-        measured = Measurement(name="preprocessing", status="passed" if ok else "failed", detail=detail)
-        if ok:
-            return Verdict(ok=True, measurements=(measured,))
-        trace = told_from(project.folder, done.stderr) or done.note
-        last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"The code ended {done.ended}.")
-        wrong = [Violation(code="contract-unfulfilled", message=last.strip(), evidence=trace, subject=PREPARATION)]
+        """The module uses what it may, and keeps the estimator contract on a sample of training rows."""
+        wrong = objections(output.modules)
+        if wrong or not output.modules:
+            detail = wrong[0].message if wrong else "none; the registered encoders read every column"
+            measured = Measurement(name="own features", status="failed" if wrong else "passed", detail=detail)
+            return Verdict.of(wrong, [measured])
+        if input.executed:
+            splits = DataSplits.of(input.samples, input.profile)
+            check = ContractCheck(input.blueprint, splits, self.sandbox, context.workspace / "trial")
+            wrong = check.violations(output.modules, output.candidates[0], FEATURES)
+        names = ", ".join(one.name for one in output.candidates)
+        measured = Measurement(name="own features", status="failed" if wrong else "passed", detail=f"used by {names}")
         return Verdict.of(wrong, [measured])
 
     def implicated(self, violation: Violation, output: Code) -> str | None:
-        """To blame where features are not what was agreed, and where its files fail at work."""
-        if not answers_for(violation, {file.path for file in output.files}, OWN, "contract-unfulfilled"):
+        """To blame where its module breaks the contract, or fails in the package."""
+        if not answers_for(violation, {one.path for one in output.modules}, OWN):
             return None
-        said = "does not fulfil the contract" if violation.code in OWN else "fails at work"
-        return f"Preprocessing {said}: {violation.message}"
+        return f"The own features fail: {violation.message}"
 
 
-def _seen(rows: Path) -> str:
-    """The beginning of a file of text; nothing of another one."""
-    start = rows.read_bytes()[:SHOWN_SIGNS]
-    return "" if b"\0" in start else start.decode("utf-8", "replace")
+def objection_to(text: str) -> str:
+    """Why a module cannot be used at all; empty where it can."""
+    if not text.strip() or len(module_of(FEATURES, text, "transform").classes) == 1:
+        return ""
+    return "The module needs exactly one public class with a method `transform`."
+
+
+def made_of(text: str, blueprint: Blueprint, reason: str) -> Code:
+    """The module with the candidates that use it; nothing for no text."""
+    if not text.strip():
+        return Code()
+    module = module_of(FEATURES, text, "transform")
+    return Code(modules=(module,), candidates=with_features(blueprint, module, reason or "features from meaning"))

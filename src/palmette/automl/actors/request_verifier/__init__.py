@@ -1,1 +1,1 @@
-"""Whether a request is one that can be worked on, before anything is spent on it."""
+"""Whether a request can be worked on, before anything is spent on it."""

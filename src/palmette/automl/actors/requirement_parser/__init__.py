@@ -1,1 +1,1 @@
-"""From the words of a request to requirements in numbers."""
+"""From what was asked, in whatever form, to one typed task."""

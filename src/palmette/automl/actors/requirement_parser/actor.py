@@ -1,121 +1,154 @@
-"""The actor `requirement_parser`: the six parts of a request, each value with the words that it was read from."""
+"""The actor `requirement_parser`: flags, task file and sentence as one `TaskSpec`, completed by the data."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Collection
 
-from palmette.automl.actors.requirement_parser.checks import mistakes, wordless
-from palmette.automl.actors.requirement_parser.offline import read
-from palmette.automl.requirements import (
-    Assumption,
-    DatasetPart,
-    DataSummary,
-    KnowledgePart,
-    ModelPart,
-    ProblemPart,
-    Request,
-    Requirements,
-    ServicePart,
-    UserPart,
-    Verification,
-)
-from palmette.automl.requirements.leftover import still_unread
-from palmette.automl.requirements.quoting import shown_columns
-from palmette.automl.requirements.vocabulary import vocabulary
+from palmette.automl.actors.request_verifier.actor import Verification
+from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
+from palmette.automl.kinds import Kind, Track
+from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
+from palmette.automl.task_spec.merging import merged
+from palmette.automl.task_spec.relevance import require_relevant, require_understood, unsupported
+from palmette.automl.task_spec.request import DataSummary, Reading, Request
+from palmette.automl.task_spec.sentence import read_sentence
+from palmette.automl.task_spec.spec import Source, TaskSpec
+from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import NEEDED, Agent, Answer, Section, section
+from palmette.errors import UserError
+from palmette.llm import NEEDED, Agent, Section, section
 
-CODES = (
-    "quote-not-found", "number-not-found", "comparison-differs", "metric-missing", "metric-misfit", "task-misfit",
-    "target-missing", "column-missing", "algorithm-unknown",
-)  # fmt: skip
+CODES = frozenset({
+    "target-missing", "column-missing", "metric-misfit", "metric-unsuited", "problem-misfit", "unknown-metric",
+    "no-times", "no-groups", "no-numbers", "no-columns", "no-such-column", "no-such-class", "bad-target",
+    "target-excluded", "column-contradiction",
+})  # fmt: skip
 """What it answers for."""
+EXAMPLES = 4
+"""Values of a column that a model is shown."""
 
 
 class ParserInput(Model):
     request: Request
-    verification: Verification | None = None
     columns: DataSummary = DataSummary()
-
-
-class ParsedAnswer(Answer):
-    problem: ProblemPart
-    """What is to be solved, and the numbers that it must keep to."""
-    dataset: DatasetPart
-    """The data, the target among them, and how they are to be used."""
-    user: UserPart = UserPart()
-    """Who asks."""
-    model: ModelPart = ModelPart()
-    """Which algorithms and libraries are wanted, and which are not."""
-    knowledge: KnowledgePart = KnowledgePart()
-    """What is preferred without a number, and what is known about the data."""
-    service: ServicePart = ServicePart()
-    """What is to be handed over, and where it will run."""
-    evidence: dict[str, str] = Field(default_factory=dict)
-    """By field, e.g. `problem.task`: the words of the request that it was read from, exactly as written."""
-    assumptions: tuple[Assumption, ...] = ()
-    """What was supposed about target and task, and why."""
+    given_task: TaskSpec = TaskSpec()
+    """Of flags and task file."""
+    verification: Verification | None = None
 
 
 class RequirementParser(Agent):
-    """Reads a request by rules, or lets a model read it, held to the request's own words and the data's columns."""
+    """Reads the sentence by rules or with one call, merges it with what was given, and completes it by the data."""
 
     name = "requirement_parser"
-    description = "Turns the request into requirements: task, target, metric, constraints as numbers, wishes."
-    produces = "requirements"
+    description = "Makes the task of flags, task file and sentence: target, problem, metric, limits, columns, learners."
+    produces = "task"
     Input = ParserInput
-    Output = Requirements
-    Answer = ParsedAnswer
+    Output = TaskSpec
+    Answer = SentenceAnswer
     has_criterion = True
 
-    def offline(self, input: ParserInput, context: Context) -> Attempt[Requirements]:
-        reading = read(input.request, input.columns, input.verification)
-        made = reading.requirements
-        if any(self.implicated(violation, made) for violation in context.evidence):
+    def is_settled(self, input: ParserInput, context: Context) -> bool:
+        """Without a sentence there is nothing to read."""
+        return not input.request.text.strip()
+
+    def offline(self, input: ParserInput, context: Context) -> Attempt[TaskSpec]:
+        if any(self.implicated(violation, TaskSpec()) for violation in context.evidence):
             return Attempt(None, "The rules read the same again.", TERMINATE, context.evidence)
-        aim = " of ".join(map(str, filter(None, (made.problem.task or "task open", made.problem.threshold))))
-        context.progress(f"{aim}, {len(made.problem.constraints)} constraints")
-        for words in made.unread:
-            context.progress(f"Not understood, and kept to by nothing: {words!r}")
-        return Attempt(made)
+        reading = read_sentence(input.request.text, input.columns, input.request.files)
+        require_relevant(input.request, input.columns, input.given_task, reading)
+        require_understood(input.request, input.given_task, reading)
+        return Attempt(_finished(input, reading, context))
 
     def brief(self, input: ParserInput, context: Context) -> tuple[Section, ...]:
-        metrics = [f"{name}: {', '.join(words.tasks)}" for name, words in vocabulary().metrics.items()]
-        answers = input.verification.answers if input.verification else {}
+        given = [f"{field}: {source.words}" for field, source in input.given_task.sources.items()]
+        metrics: dict[str, list[str]] = {}
+        for name, words in vocabulary().metrics.items():
+            shown = name if words.better == "higher" else f"{name} (lower is better)"
+            metrics.setdefault(words.problem, []).append(shown)
+        columns = [
+            f"{one.name}: {one.kind}, {'?' if one.distinct is None else one.distinct} values, e.g. "
+            + ", ".join(repr(value[:40]) for value in one.examples[:EXAMPLES])
+            for one in input.columns.columns
+        ]
         return (
-            section("request", input.request.text or "(no words, only data)", rank=NEEDED, language="text"),
-            section("files", "\n".join(input.request.files), rank=NEEDED, language="text"),
-            section("answers", *(f"{about}: {said}" for about, said in answers.items()), rank=NEEDED, language="text"),
-            section("columns", *shown_columns(input.columns), rank=1, language="text"),
-            section("algorithms", ", ".join(vocabulary().algorithms), rank=NEEDED, language="text"),
-            section("metrics", "\n".join(metrics), rank=NEEDED, language="text"),
+            section("request", input.request.text, rank=NEEDED, language="text"),
+            section("given", *given, rank=NEEDED, language="text"),
+            section("columns", *columns, rank=1, language="text"),
+            section("learners", ", ".join(vocabulary().learners), rank=NEEDED, language="text"),
+            section("metrics", *(f"{problem}: {', '.join(names)}" for problem, names in metrics.items()), rank=NEEDED),
         )
 
-    def read(self, answer: ParsedAnswer, input: ParserInput, context: Context) -> Attempt[Requirements]:
-        parts = {name: getattr(answer, name) for name in ParsedAnswer.model_fields if name in Requirements.model_fields}
-        made = Requirements(text=input.request.text, **parts)
-        rules = read(input.request, input.columns, input.verification).requirements
-        made = made.model_copy(update={"unread": still_unread(made, rules.unread)})
-        wrong = wordless(made)
-        return Attempt(None if wrong else made, answer.reason, answer.fix, tuple(wrong))
+    def read(self, answer: SentenceAnswer, input: ParserInput, context: Context) -> Attempt[TaskSpec]:
+        if answer.asks_for != "model":
+            raise _refusal(answer)
+        wrong = tuple(mistakes(answer, input.request.text, input.columns))
+        if wrong:
+            return Attempt(None, answer.reason, answer.fix, wrong)
+        try:
+            made = _finished(input, reading_of(answer, input.request.text, input.columns), context)
+        except UserError as error:
+            again = any(violation.code == error.code for past in context.attempts for violation in past.violations)
+            if again or error.code not in CODES:
+                raise  # the request itself is so
+            found = Violation(code=error.code, message=error.message)
+            return Attempt(None, answer.reason, answer.fix, (found,))
+        return Attempt(made, answer.reason, answer.fix)
 
-    def check(self, input: ParserInput, output: Requirements, context: Context) -> Verdict:
-        """Numbers and quotations are the request's; target and columns exist; task, metric and algorithms fit."""
-        answers = input.verification.answers if input.verification else {}
-        wrong = mistakes(output, input.columns.hints, answers)
-        said = read(input.request, input.columns, input.verification).requirements.problem.constraints
-        held = {(one.quantity, one.value) for one in output.problem.constraints}
-        missed = [str(one) for one in said if (one.quantity, one.value) not in held]
-        kept = ", ".join(map(str, output.problem.constraints)) or "no constraints"
-        detail = f"{output.problem.task or 'task open'}: {kept}"
+    def check(self, input: ParserInput, output: TaskSpec, context: Context) -> Verdict:
+        """Every name is one of the data, and problem, target, metric and split fit together."""
+        wrong = []
+        try:
+            completed(resolved(output, input.columns), input.columns, find_learners)
+        except UserError as error:
+            wrong = [Violation(code=error.code, message=error.message, subject="task")]
         measured = [
-            Measurement(name="requirements", status="failed" if wrong else "passed", detail=detail),
-            *(Measurement(name="constraint left out", status="warning", detail=one) for one in missed),
-            *(Measurement(name="not understood", status="warning", detail=one) for one in output.unread),
+            Measurement(name="task", status="failed" if wrong else "passed", detail=_in_short(output)),
+            *(Measurement(name="not understood", status="warning", detail=words) for words in output.unread),
+            *(Measurement(name="cannot be met", status="warning", detail=wish) for wish in output.unmet),
         ]
         return Verdict.of(wrong, measured)
 
-    def implicated(self, violation: Violation, output: Requirements) -> str | None:
-        """To blame for what its own checks and later ones find wrong with task, target, metric and constraints."""
+    def implicated(self, violation: Violation, output: TaskSpec) -> str | None:
+        """To blame for names and combinations that turn out wrong later."""
         return f"Read the request again: {violation.message}" if violation.code in CODES else None
+
+
+def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Track] = ()) -> Learners:
+    """The registered learners, and those that can train here on such columns."""
+    from palmette.automl.composition import available_learners, learners
+
+    usable = available_learners(problem, kinds, tracks)
+    named = {one.name: (one.name, *one.families) for one in learners()}
+    available = frozenset(name for one in usable for name in named[one])
+    return Learners(usable, available, frozenset(name for names in named.values() for name in names))
+
+
+def _finished(input: ParserInput, reading: Reading, context: Context) -> TaskSpec:
+    """The reading merged with what was given, and completed; a person is asked for a target that is open.
+
+    Raises:
+        UserError: parts contradict each other, or the target is open and nobody can be asked.
+    """
+    task = resolved(merged(input.given_task, reading.task), input.columns)
+    chosen = chosen_target(task, input.columns, reading.candidates)
+    if isinstance(chosen, OpenTarget):
+        name = chosen.answered(context.ask(chosen.question))
+        sources = {**task.sources, "target": Source(origin="answer", words=name)}
+        chosen = task.model_copy(update={"target": name, "sources": sources})
+    made = completed(chosen, input.columns, find_learners)
+    context.progress(_in_short(made))
+    return made
+
+
+def _in_short(task: TaskSpec) -> str:
+    aim = f"{task.problem} of {task.target!r}" if task.target else task.problem
+    return f"{aim}: {', '.join(map(str, task.constraints)) or 'no limits'}"
+
+
+def _refusal(answer: SentenceAnswer) -> UserError:
+    remedy = f"A request that works: {answer.example}" if answer.example else ""
+    if answer.asks_for == "unsupported":
+        return unsupported(answer.reason or "a problem that is not supported", remedy)
+    reason = answer.reason or "The request asks for something other than a model."
+    return UserError(reason, remedy, code="request-irrelevant")

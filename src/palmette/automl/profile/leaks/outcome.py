@@ -1,4 +1,4 @@
-"""Columns that come to be known only after the outcome: told by where they are missing, and by their names."""
+"""Columns that are known only after the outcome, by request, by where they are missing, and by their names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from palmette.automl.profile.artefacts import Leak
-from palmette.automl.profile.leaks.ground import Ground
+from palmette.automl.profile.leaks.context import LeakContext
 
 TELLING = 0.9
-"""Skill of "it is there" alone from which it gives the outcome away."""
+"""Reduction of error by the presence of a value alone, from which it gives the outcome away."""
 STRONG = 0.5
-"""Skill from which a column with the name of an outcome is doubted."""
+"""Reduction of error from which a column with the name of an outcome is suspect."""
 FEWEST = 20
 GENERIC = {"type", "class", "label", "target", "value", "category", "name", "status", "score", "group", "level", "kind"}
 """Names of targets that other columns have in theirs without being computed from them."""
@@ -25,64 +25,85 @@ AFTERWARDS = re.compile(
 )
 
 
-def missing_tells(ground: Ground) -> Iterator[Leak]:
+def known_after(context: LeakContext) -> Iterator[Leak]:
+    """Columns that the request declares to be known only after the outcome."""
+    for name in context.known_after:
+        if name in context.table:
+            alone = context.error_reduction(name)
+            yield Leak(
+                code="known-after",
+                severity="low",
+                columns=(name,),
+                text=f"{name!r} is known only after the outcome, as the request states; no model is given it.",
+                evidence=f"alone it removes {alone:.1%} of the dummy's error" if context.target else "",
+                action="drop",
+                default="drop",
+            )
+
+
+def missing_tells(context: LeakContext) -> Iterator[Leak]:
     """Columns that are filled, or left empty, only when the outcome is known."""
-    if not ground.target or len(ground.rows) < FEWEST:
+    if not context.target or len(context.rows) < FEWEST:
         return
-    for name in ground.told:
-        missing = ground.rows[name].isna().to_numpy()
+    for name in context.informative:
+        missing = context.rows[name].isna().to_numpy()
         if not 0.005 < missing.mean() < 0.995:
             continue
-        alone = ground.skill_of(missing.astype(np.int64))
+        alone = _reduction_by_presence(context, name)
         if alone >= TELLING:
             yield Leak(
                 code="missing-tells",
                 severity="high",
                 columns=(name,),
-                text=f"Whether {name!r} has a value tells {ground.target!r}: it seems to be filled after the outcome.",
+                text=f"Whether {name!r} has a value tells {context.target!r}: it seems to be filled after the outcome.",
                 evidence=f"alone that removes {alone:.1%} of the dummy's error; missing in {missing.mean():.1%}",
                 action="ask",
                 default="drop",
             )
 
 
-def known_afterwards(ground: Ground) -> Iterator[Leak]:
+def known_afterwards(context: LeakContext) -> Iterator[Leak]:
     """Columns with the name of an outcome that predict the target strongly, by value or by being there."""
-    if not ground.target or len(ground.rows) < FEWEST:
+    if not context.target or len(context.rows) < FEWEST:
         return
-    for name in ground.told:
+    for name in context.informative:
         if not AFTERWARDS.search(_split(name)):
             continue
-        alone = max(ground.skill(name), ground.skill_of(ground.rows[name].isna().to_numpy().astype(np.int64)))
+        alone = max(context.error_reduction(name), _reduction_by_presence(context, name))
         if alone >= STRONG:
-            yield _doubted("known-afterwards", name, ground.target, alone, "is named like something known afterwards")
+            yield _suspect("known-afterwards", name, context.target, alone, "is named like something known afterwards")
 
 
-def derived_from_target(ground: Ground) -> Iterator[Leak]:
+def derived_from_target(context: LeakContext) -> Iterator[Leak]:
     """Columns that have the target's name in their own: ratios, reasons and dates of it."""
-    target = _split(ground.target).lower().split()
-    if not ground.target or len("".join(target)) < 3 or set(target) <= GENERIC or len(ground.rows) < FEWEST:
+    target = _split(context.target).lower().split()
+    if not context.target or len("".join(target)) < 3 or set(target) <= GENERIC or len(context.rows) < FEWEST:
         return
-    for name in ground.told:
+    for name in context.informative:
         words = _split(name).lower().split()
         inside = any(words[start : start + len(target)] == target for start in range(len(words)))
         if not inside:
             continue
-        alone = max(ground.skill(name), ground.skill_of(ground.rows[name].isna().to_numpy().astype(np.int64)))
+        alone = max(context.error_reduction(name), _reduction_by_presence(context, name))
         if alone >= STRONG:
-            yield _doubted("derived-from-target", name, ground.target, alone, "has the target's name in its own")
+            yield _suspect("derived-from-target", name, context.target, alone, "has the target's name in its own")
         else:
             yield Leak(
                 code="derived-from-target",
                 severity="low",
                 columns=(name,),
-                text=f"{name!r} has the target's name in its own: is it computed from {ground.target!r}?",
+                text=f"{name!r} has the target's name in its own: is it computed from {context.target!r}?",
                 evidence=f"alone it removes {alone:.1%} of the dummy's error",
                 action="report",
             )
 
 
-def _doubted(code: str, name: str, target: str, alone: float, why: str) -> Leak:
+def _reduction_by_presence(context: LeakContext, name: str) -> float:
+    """Of the dummy's error, by whether the column has a value."""
+    return context.reduction_of(context.rows[name].isna().to_numpy().astype(np.int64))
+
+
+def _suspect(code: str, name: str, target: str, alone: float, why: str) -> Leak:
     return Leak(
         code=code,
         severity="medium",

@@ -1,0 +1,176 @@
+"""What a language model reads in a sentence, and the checks of it: quotations, columns, numbers and names are real."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from palmette.automl.task_spec.amounts import amount_pattern, parse_amount
+from palmette.automl.task_spec.limits import parse_constraint
+from palmette.automl.task_spec.request import DataSummary, Reading
+from palmette.automl.task_spec.sentence import uncovered
+from palmette.automl.task_spec.spec import Constraint, LearnerWish, Preference, Source, TaskSpec
+from palmette.automl.task_spec.task_file import TaskFile, parse_learner, task_of
+from palmette.documents import Model
+from palmette.engine import Violation
+from palmette.errors import did_you_mean
+from palmette.llm import Answer
+
+_COLUMNS = ("target", "labels", "group_by", "time", "include", "exclude", "known_after", "candidates")
+_PLAIN = (
+    "target", "problem", "metric", "positive", "threshold", "clusters", "labels", "include", "exclude", "known_after",
+    "group_by", "time", "split", "prefer", "ensemble", "budget",
+)  # fmt: skip
+"""Fields that are written as in a task file."""
+
+
+class Wish(Model):
+    """A limit or a learner."""
+
+    value: str
+    words: str
+    """The words of the request that ask for it, letter by letter."""
+
+
+class Impossible(Model):
+    """Something that is asked for and cannot be done here."""
+
+    words: str
+    reason: str
+
+
+class SentenceAnswer(Answer):
+    asks_for: Literal["model", "unsupported", "irrelevant"] = "model"
+    """unsupported: a model of another kind than tables allow, such as a forecast of a series; irrelevant: no model."""
+    example: str = ""
+    """Where it is not a model: a request that would work, as close as possible."""
+    target: str = ""
+    """The column to predict; empty for a clustering, and where two columns fit equally."""
+    candidates: tuple[str, ...] = ()
+    """Where two or more columns fit the words equally: these."""
+    problem: Literal["", "classification", "regression", "clustering"] = ""
+    """Only where the words say so."""
+    metric: str = ""
+    """What models are compared by, where the words say so; one of the list."""
+    positive: str = ""
+    """The value of the target that F1, precision or recall is asked for."""
+    threshold: str = ""
+    """Where a number makes two classes of the target: `column > number`."""
+    clusters: str = ""
+    """A number, or a range such as 3-6."""
+    labels: str = ""
+    """Of a clustering: the column to compare with."""
+    include: tuple[str, ...] = ()
+    """Columns, where only these may be used."""
+    exclude: tuple[str, ...] = ()
+    """Columns that no model may use."""
+    known_after: tuple[str, ...] = ()
+    """Columns that the writer says are not known yet when a prediction is made."""
+    group_by: str = ""
+    """The column of a customer, patient or the like whose rows must not be in two parts."""
+    time: str = ""
+    """The column of times, where the rows are to be split by it."""
+    split: str = ""
+    """Parts with commas: `time`, `random`, `stratified`, `20%`, `from:2024-03`, `from:P3M`, `folds:5`."""
+    constraints: tuple[Wish, ...] = ()
+    """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=5s`, `training_time<=10min`, `size<=5MB`,
+    `parameters<=1e6`."""
+    learners: tuple[Wish, ...] = ()
+    """`name` where the model must consist of these, `not:name`, `first:name` where preferred, `baseline:name`."""
+    prefer: tuple[Preference, ...] = ()
+    """What matters beside the score, without a number."""
+    ensemble: bool | None = None
+    """false where a single model is wanted, true where several together are."""
+    budget: str = ""
+    """Time for the whole search, e.g. 5min; not a limit on the training time."""
+    words: dict[str, str] = Field(default_factory=dict)
+    """By field, except constraints and learners: the words of the request that it was read from, letter by letter."""
+    unread: tuple[str, ...] = ()
+    """Words that may be a wish and fit no field, letter by letter."""
+    unmet: tuple[Impossible, ...] = ()
+    """Wishes that are clear, and that no field can express."""
+
+
+def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> Reading:
+    """The answer as a reading; words that it leaves out and that look like a wish are unread.
+
+    Raises:
+        ValidationError: a value is not of its form.
+    """
+    fields = {name: getattr(answer, name) for name in _PLAIN if getattr(answer, name) not in ("", (), None)}
+    task = task_of(TaskFile.model_validate(fields), "model")
+    sources = {
+        path: Source(origin="model", words=answer.words.get(path.partition(".")[0], "")) for path in task.sources
+    }
+    limits = tuple(parse_constraint(one.value).model_copy(update={"words": one.words}) for one in answer.constraints)
+    learners = tuple(parse_learner(one.value).model_copy(update={"words": one.words}) for one in answer.learners)
+    for name, wishes in (("constraints", answer.constraints), ("learners", answer.learners)):
+        if wishes:
+            sources[name] = Source(origin="model", words=" … ".join(dict.fromkeys(one.words for one in wishes)))
+    quotes = [*_quotations(answer), *answer.unread]
+    made = task.model_copy(
+        update={
+            "sentence": text,
+            "constraints": limits,
+            "learners": learners,
+            "sources": sources,
+            "unread": tuple(dict.fromkeys((*answer.unread, *uncovered(text, data, quotes)))),
+            "unmet": tuple(f"{one.words!r}: {one.reason}" for one in answer.unmet),
+        }
+    )
+    return Reading(made, answer.candidates)
+
+
+def mistakes(answer: SentenceAnswer, text: str, data: DataSummary) -> Iterator[Violation]:
+    """What in an answer is not so in the sentence and the data."""
+    for quote in (*_quotations(answer), *answer.unread):
+        if _plain(quote) not in _plain(text):
+            yield _violation("quote-not-found", f"The request has no words {quote!r}. Quote it letter by letter.")
+    for name in _PLAIN:
+        if getattr(answer, name) not in ("", (), None) and not answer.words.get(name):
+            yield _violation("words-missing", f'"words" has no entry for {name!r}. Quote what it was read from.', name)
+    for name in _COLUMNS:
+        value = getattr(answer, name)
+        for column in (value,) if isinstance(value, str) else value:
+            if column and data.column(column) is None:
+                hint = did_you_mean(column, data.names)
+                yield _violation("column-missing", f"{name} names {column!r}, which is no column.{hint}", name)
+    try:
+        made = reading_of(answer, text, data).task
+    except (ValidationError, ValueError) as error:
+        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        yield _violation("value-unreadable", said)
+        return
+    for one in made.constraints:
+        if not _has_number(one):
+            yield _violation("number-not-found", f"{str(one)!r} cannot be read from {one.words!r}.", "constraints")
+
+
+def _quotations(answer: SentenceAnswer) -> list[str]:
+    wishes = [one.words for one in (*answer.constraints, *answer.learners)]
+    return [*answer.words.values(), *wishes, *(one.words for one in answer.unmet)]
+
+
+def _has_number(one: Constraint) -> bool:
+    """Whether the words of a limit have its number, as it is or in percent; words without digits pass."""
+    if not re.search(r"\d", one.words):
+        return True
+    numbers = re.finditer(amount_pattern("", "percent", "seconds", "bytes"), one.words, re.I)
+    found = [parse_amount(number[0]) for number in numbers]
+    values = [amount.value for amount in found if amount is not None]
+    return any(abs(each - one.value) <= 1e-9 * max(1.0, abs(each)) for value in values for each in (value, value / 100))
+
+
+def _plain(text: str) -> str:
+    marks = str.maketrans("‘’“”–—", "''\"\"--")
+    return " ".join(text.translate(marks).split()).casefold()
+
+
+def _violation(code: str, message: str, subject: str = "") -> Violation:
+    return Violation(code=code, message=message, subject=subject)
+
+
+__all__ = ["Impossible", "LearnerWish", "SentenceAnswer", "TaskSpec", "Wish", "mistakes", "reading_of"]

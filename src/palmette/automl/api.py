@@ -1,0 +1,289 @@
+"""`palmette.automl(...)`, and the finished run that it returns."""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from palmette.automl.artefacts import Assessment, Comparison, Delivery
+    from palmette.automl.delivered import DeliveredPackage
+    from palmette.automl.report.verdict import VerdictText
+    from palmette.automl.task_spec.spec import TaskSpec
+    from palmette.engine import Observer, RunResult
+
+    Place = str | Path | pd.DataFrame
+    Data = Place | Sequence[Place]
+
+COLUMNS = ["name", "track", "learner", "score", "low", "high", "error_reduction", "seconds", "chosen"]
+"""Of the leaderboard."""
+
+
+class Options(TypedDict, total=False):
+    """What a request may say beside data and target; the fields of `task.yaml`, and how the run works."""
+
+    table: str
+    problem: str
+    metric: str
+    positive: str | int | float | bool
+    threshold: str
+    clusters: str | int
+    labels: str
+    include: str | Sequence[str]
+    exclude: str | Sequence[str]
+    known_after: str | Sequence[str]
+    group_by: str
+    time: str
+    split: str | float
+    constraints: str | Sequence[str]
+    """E.g. `latency<=20ms`, `accuracy>=0.9`."""
+    learners: str | Sequence[str]
+    prefer: str | Sequence[str]
+    tracks: str | Sequence[str]
+    ensemble: bool
+    budget: float | str
+    """Seconds, or a text such as `5min`."""
+    plans: int
+    seed: int
+    out: str | Path
+    task: str | Path
+    """A `task.yaml`; the arguments win over it."""
+    topology: str
+    approve: Sequence[str]
+    human: str
+    model: str
+    """The language model, e.g. `openai:gpt-5`; `offline` for the built-in rules."""
+    planner: str
+    tokens: int
+    money: float
+
+
+def automl(
+    sentence: str = "",
+    data: Data = (),
+    *,
+    target: str = "",
+    observer: Observer | None = None,
+    **options: Unpack[Options],
+) -> AutoMLRun:
+    """Builds, verifies and delivers a model.
+
+    >>> run = palmette.automl(data=frame, target="price", budget="60s")  # doctest: +SKIP
+    >>> run.predict(new_rows)  # doctest: +SKIP
+
+    Args:
+        sentence: The request in plain words; may be empty.
+        data: A DataFrame, the path of a file or folder, the name of a set such as `sklearn:iris`, or several of them.
+        target: The column to predict; empty for clustering, or where sentence or data name it.
+        observer: Receives every event; by default progress is shown in terminals and notebooks.
+        options: The fields of `Options`, as the flags of `palmette automl`.
+
+    Raises:
+        InputError: The data cannot be read.
+        UserError: The target cannot be learnt, or a name is unknown.
+        RunStopped: The run needs a person, or a budget was reached, before a model was delivered.
+    """
+    from palmette.automl.arguments import arguments_of
+    from palmette.automl.live import LiveProgress
+    from palmette.engine import new_run_folder, run_environment
+
+    if not isinstance(sentence, str):
+        message = f"The first argument is the request in words, not a {type(sentence).__name__}."
+        raise UserError(message, "Pass data by name: palmette.automl(data=...).", code="bad-argument")
+    places = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
+    first = Path(str(places[0]).replace(":", "-")).stem if places and isinstance(places[0], str | Path) else target
+    folder = new_run_folder(first or "automl")
+    try:
+        paths = [_path(place, folder / "data", number) for number, place in enumerate(places, start=1)]
+        arguments = arguments_of(sentence, paths, target=target, **options)
+        result = run_environment("automl", arguments, folder, observer or LiveProgress(folder))
+    finally:
+        if not (folder / "artefacts").exists():  # refused before there was a run
+            shutil.rmtree(folder / "data", ignore_errors=True)
+    return AutoMLRun(result.raise_if_stopped())
+
+
+def _path(place: Place, folder: Path, number: int) -> str:
+    """The path of data; a DataFrame is written to the run's folder."""
+    if isinstance(place, str | Path):
+        return str(place)
+    frame = (place.reset_index() if place.index.name else place).rename(columns=str)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"frame{number}.parquet"
+    try:
+        mixed = {str(name): one.map(str, na_action="ignore") for name, one in frame.items() if _is_mixed(one)}
+        frame.assign(**mixed).to_parquet(path, index=False)
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"The DataFrame cannot be written as Parquet: {error}",
+            "Give its columns different names, and values that Parquet has types for.",
+            code="frame-unwritable",
+        ) from error
+    return str(path)
+
+
+def _is_mixed(values: pd.Series[Any]) -> bool:
+    """Whether a column has values of several types, which Parquet refuses."""
+    return values.dtype == object and values.dropna().map(type).nunique() > 1
+
+
+@dataclass(frozen=True)
+class ReportPage(os.PathLike[str]):
+    """The path of a report. A notebook shows the report itself."""
+
+    path: Path
+
+    def open(self) -> None:
+        """Opens it in the browser."""
+        webbrowser.open(self.path.as_uri())
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __repr__(self) -> str:
+        return str(self.path)
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.path.read_text(encoding="utf-8"))
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 800px; border: 0"></iframe>'
+
+
+class AutoMLRun:
+    """A finished run and its delivered model.
+
+    `model`, `predict` and `explain` import the delivered package into this process: it is code of yours from then on.
+    `palmette predict` and `palmette serve` run it in the sandbox instead.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        self.result = result
+        """The run, with all its artefacts."""
+
+    @classmethod
+    def open(cls, run: str | Path = "latest") -> AutoMLRun:
+        """An earlier run: by its id, its folder, or `latest`."""
+        from palmette.engine import RunResult, find_run, run_state
+
+        folder = find_run(str(run))
+        return cls(RunResult(folder, run_state(folder), "finished"))
+
+    @property
+    def folder(self) -> Path:
+        """Where the project was delivered to."""
+        return Path(self._delivery.folder)
+
+    @cached_property
+    def task(self) -> TaskSpec:
+        """How the request was read."""
+        from palmette.automl.task_spec.spec import TaskSpec
+
+        return self.result.artefact("task", TaskSpec)
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """The verdict."""
+        from palmette.automl.artefacts import Assessment
+
+        return self.result.artefact("assessment", Assessment)
+
+    @property
+    def leaderboard(self) -> pd.DataFrame:
+        """The candidates with their scores out of fold, the best first."""
+        import pandas as pd
+
+        return pd.DataFrame([one.model_dump() for one in self._comparison.leaderboard], columns=COLUMNS)
+
+    @property
+    def report(self) -> ReportPage:
+        """The report."""
+        return ReportPage(self.folder / "report.html")
+
+    @property
+    def model(self) -> Any:
+        """The fitted scikit-learn estimator of the delivered package."""
+        return self._package.model
+
+    def predict(self, rows: pd.DataFrame) -> pd.Series[Any]:
+        """Predictions of rows as the data have them, with their index; `model.predict_proba` has probabilities."""
+        made = self._package.predictions(rows)["prediction"]
+        return made.rename(self._package.blueprint.target or "cluster")
+
+    def explain(self, rows: pd.DataFrame, permutations: int = 20) -> pd.DataFrame:
+        """How much each column adds to the prediction of each row, beside the mean prediction of training rows.
+
+        The columns of the result are `explained` (the target, or the class whose probability is explained), `base`,
+        one for each column of the data, and `prediction`, which is the sum of all before. Contributions are Shapley
+        values, sampled from so many `permutations` of the columns. Keep to tens of rows.
+
+        Raises:
+            UserError: The model makes clusters; or the training data are not there any more.
+        """
+        from palmette.automl.explanation import explanation
+        from palmette.automl.profile import Profile
+        from palmette.automl.project.reading import in_file_names
+        from palmette.automl.samples import DataSplits, Samples
+
+        blueprint = self._package.blueprint
+        splits = DataSplits.of(self.result.artefact("samples", Samples), self.result.artefact("profile", Profile))
+        background = in_file_names(splits.train, blueprint)[[one.in_file for one in blueprint.columns]]
+        return explanation(self._package, rows, background, permutations)
+
+    @cached_property
+    def _package(self) -> DeliveredPackage:
+        from palmette.automl.candidates import Blueprint
+        from palmette.automl.delivered import DeliveredPackage
+
+        return DeliveredPackage.load(self.folder, self.result.artefact("blueprint", Blueprint))
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        from palmette.automl.artefacts import Comparison
+
+        return self.result.artefact("comparison", Comparison)
+
+    @cached_property
+    def _delivery(self) -> Delivery:
+        from palmette.automl.artefacts import Delivery
+
+        return self.result.artefact("delivery", Delivery)
+
+    @property
+    def _verdict(self) -> VerdictText:
+        from palmette.automl.report import verdict_text
+
+        return verdict_text(self.assessment, self._comparison.measured)
+
+    @property
+    def _title(self) -> str:
+        from palmette.automl.formatting import learner
+
+        members = self._comparison.selection.members
+        return f"{self._delivery.package} by {learner(', '.join(one.candidate.learner for one in members))}"
+
+    def __repr__(self) -> str:
+        verdict = self._verdict
+        return f"AutoMLRun {self._title}\n  {verdict.headline}; {verdict.better.text}\n  in {self.folder}"
+
+    def _repr_html_(self) -> str:
+        from palmette.automl.report.verdict import MARKS
+
+        verdict = self._verdict
+        lines = (verdict.better, verdict.constraints, *verdict.results)
+        items = "".join(f"<li>{MARKS[one.status]} {html.escape(str(one))}</li>" for one in lines)
+        figures = "; ".join(f"{one.label}: {one.value}" for one in verdict.quantities)
+        board = self.leaderboard.head(5).drop(columns=["low", "high"]).round(4).to_html(index=False, border=0)
+        return (
+            f"<h4>{html.escape(self._title)}</h4><p><b>{html.escape(verdict.headline)}</b></p><ul>{items}</ul>"
+            f"<p>{html.escape(figures)}</p>{board}<p><code>{html.escape(str(self.folder))}</code></p>"
+        )

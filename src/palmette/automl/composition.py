@@ -1,0 +1,311 @@
+"""Blueprint and candidate into estimators as data: which encoders and learner, put together; nothing is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
+from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer, missing_requirement
+from palmette.automl.encoders.scaled import scaled
+from palmette.automl.kinds import UNUSABLE, Kind, Track
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, Setup
+from palmette.engine.registry import create, names
+
+ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")
+"""Of the features; columns of other kinds follow."""
+COLUMNS = "palmette.automl.encoders.columns"
+DERIVED = "palmette.automl.encoders.derived.DerivedFeatures"
+REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
+CODE_LENGTH = 3
+"""Digits from which leading zeros make a code."""
+
+
+class Part(NamedTuple):
+    """Columns that are encoded together."""
+
+    name: str
+    transformer: Transformer
+    columns: list[str] | str
+    """A name stands for the column as a series."""
+    categorical: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class OwnLearner(Learner):
+    """A class that a model has written: any scikit-learn estimator, on dense features."""
+
+    path: str
+    name = "own"
+    layout = "dense"
+    description = "A model written for this task."
+    measured = Measured(1.0, 1e-5, kilobytes=1000.0, milliseconds=5.0)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        return Call(self.path, dict(settings))
+
+
+def learner_named(name: str) -> Learner:
+    """The registered learner, or one for the path of a class such as `own_models.Spline`.
+
+    Raises:
+        UserError: there is none.
+    """
+    learner: Learner = OwnLearner(name) if "." in name else _learner(name)
+    return learner
+
+
+def encoder_named(name: str) -> Encoder:
+    """The registered encoder.
+
+    Raises:
+        UserError: there is none.
+    """
+    encoder: Encoder = create("encoder", name)
+    return encoder
+
+
+@cache
+def _learner(name: str) -> Learner:
+    learner: Learner = create("learner", name)
+    return learner
+
+
+def learners() -> tuple[Learner, ...]:
+    """All registered learners."""
+    return tuple(learner_named(name) for name in names("learner"))
+
+
+@cache
+def encoders() -> tuple[Encoder, ...]:
+    """All registered encoders."""
+    return tuple(encoder_named(name) for name in names("encoder"))
+
+
+def available_learners(
+    problem: str, kinds: Iterable[Kind], tracks: Iterable[Track] = (), rows: int = 0
+) -> tuple[str, ...]:
+    """Names of the learners that can train here on such columns, the most promising first; the dummy aside.
+
+    Args:
+        problem: A registered problem.
+        kinds: Of the columns.
+        tracks: Tracks that are wanted; empty for all.
+        rows: Training rows.
+    """
+    usable, wanted = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE), frozenset(tracks)
+    found = [
+        one
+        for one in learners()
+        if one.name != "dummy"
+        and problem in one.problems
+        and (one.track in wanted or not wanted)
+        and rows <= one.most_rows
+        and (not one.kinds or one.kinds & {*usable})
+        and not _unavailable(one)
+        and all(usual_encoder(kind, one.layout) for kind in usable)
+    ]
+    words = 10.0 if {*usable} - {*ORDER} else 0.0
+    facts = DataFacts(max(rows, 1), max(len(usable), 1), problem, 1, 0, "", 5, usable, (2,), words)
+    ranks = {one.name: min((start.rank for start in one.portfolio(facts)), default=0.0) for one in found}
+    return tuple(sorted(ranks, key=lambda name: (ranks[name], name)))
+
+
+def unavailable(track: Track) -> str:
+    """Why no learner of a track can train on this machine, and the remedy; empty where one can."""
+    reasons = [_unavailable(one) for one in learners() if one.track == track]
+    return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
+
+
+def meant(name: str) -> frozenset[str]:
+    """The learners that a request means by the name of a learner or of a family; empty where it names none."""
+    word = name.casefold().replace(" ", "_").replace("-", "_")
+    return frozenset(one.name for one in learners() if word == one.name or word in one.families)
+
+
+def usual_encoder(kind: Kind, layout: Layout) -> Encoder | None:
+    """The encoder of a kind for a layout, where a candidate names none."""
+    found = (one for one in encoders() if one.usual and one.kind == kind and layout in one.layouts)
+    return next((one for one in found if not missing_requirement(one.requires)), None)
+
+
+def encoding_seconds(candidate: Candidate, facts: DataFacts) -> float:
+    """Expected seconds to encode all training rows once for a candidate, on one thread."""
+    layout = learner_named(candidate.learner).layout
+    named = ((kind, candidate.encoders.get(kind)) for kind in facts.kinds)
+    found = (encoder_named(name) if name else usual_encoder(kind, layout) for kind, name in named)
+    return sum(one.seconds(facts) for one in found if one)
+
+
+def facts_of(blueprint: Blueprint) -> DataFacts:
+    """What costs and starting points depend on."""
+    count = len(blueprint.classes)
+    texts = [one for one in blueprint.columns if one.kind == "text"]
+    return DataFacts(
+        rows=blueprint.rows,
+        columns=len(blueprint.columns) + len(blueprint.derived),
+        problem=blueprint.problem,
+        outputs=count if count > 2 else 1,
+        classes=count,
+        metric=blueprint.metric,
+        folds=blueprint.folds.count,
+        kinds=tuple(dict.fromkeys(one.kind for one in blueprint.columns)),
+        clusters=blueprint.clusters,
+        words=sum(fmean([len(str(text).split()) for text in one.examples] or [10.0]) for one in texts),
+    )
+
+
+def reader_of(blueprint: Blueprint) -> Call:
+    """The first step: rows as `pandas.read_csv` or JSON gives them, or typed rows, into typed columns."""
+    readers: list[tuple[Call, list[str]]] = []
+    for kind in dict.fromkeys((*ORDER, *(one.kind for one in blueprint.columns))):
+        for one in (column for column in blueprint.columns if column.kind == kind):
+            reader = column_reader(one)
+            names = next((names for call, names in readers if call == reader), None)
+            if names is None:
+                readers.append((reader, [one.name]))
+            else:
+                names.append(one.name)
+    in_file = {one.name: one.in_file for one in blueprint.columns if one.in_file != one.name}
+    typed = Call(f"{COLUMNS}.TypedColumns", {"readers": readers} | ({"names_in_file": in_file} if in_file else {}))
+    if not blueprint.derived:
+        return typed
+    made = {one.name: (one.operation, list(one.columns)) for one in blueprint.derived}
+    return pipeline(("columns", typed), ("derived", Call(DERIVED, {"features": made})))
+
+
+def column_reader(column: ColumnUse) -> Call:
+    """How the values of a column are read."""
+    reading, missing = column.reading, [text for text in column.reading.missing if text]
+    arguments: dict[str, Any] = {"missing": missing} if missing else {}
+    match column.kind:
+        case "number" if reading.form == "clock":
+            name = "Clocks"
+        case "number" if (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
+            name, form = "FormattedNumbers", {"decimal": reading.decimal, "thousands": reading.thousands}
+            arguments |= {**form, "unit": reading.affix}
+        case "number":
+            name = "Numbers"
+        case "boolean":
+            name = "Booleans"
+        case "datetime":
+            name = "Datetimes"
+            arguments |= {"formats": list(reading.formats)} if reading.formats else {}
+        case "category":
+            name, digits = "Categories", _code_length(column)
+            arguments |= {"digits": digits} if digits else {}
+        case _:
+            name = "Texts"
+    return Call(f"{COLUMNS}.{name}", arguments)
+
+
+def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
+    """A ColumnTransformer of typed columns into features of the learner's layout."""
+    transformers = [(one.name, one.transformer, one.columns) for one in _parts(candidate, blueprint)]
+    return Call("sklearn.compose.ColumnTransformer", {"transformers": transformers})
+
+
+def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:
+    """The estimator of encoded features, with the class weights or the resampling of the candidate's strategy.
+
+    Args:
+        candidate: The candidate.
+        blueprint: The blueprint.
+        rounds: Fixes the number of steps of a learner that stops early.
+        threads: That it may use.
+    """
+    learner = learner_named(candidate.learner)
+    flags = tuple(flag for part in _parts(candidate, blueprint) for flag in part.categorical)
+    setup = Setup(
+        facts=facts_of(blueprint),
+        seed=blueprint.seed,
+        threads=threads,
+        categorical=flags if learner.layout == "tree" else (),
+        more=bool(candidate.features),
+    )
+    call = learner.estimator(candidate.settings, setup, rounds)
+    strategy = candidate.strategy
+    how = "weights" if strategy.class_weights == "balanced" else strategy.resampling
+    return call if how == "none" else Call(REBALANCED, {"estimator": call, "how": how, "random_state": blueprint.seed})
+
+
+def fit_fold(candidate: Candidate, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+    """Fits the estimator that `learner_of` describes, before `deadline` (time.monotonic()) where it learns in steps.
+
+    Returns the number of steps for `learner_of`, to repeat the fit without validation rows.
+    """
+    from sklearn.base import clone
+
+    learner = learner_named(candidate.learner)
+    if not hasattr(estimator, "rebalanced"):
+        return learner.fit(estimator, fold, deadline)
+    rows, target, weights = estimator.rebalanced(fold.train, fold.target)
+    estimator.estimator_ = clone(estimator.estimator)
+    return learner.fit(estimator.estimator_, FoldData(rows, target, fold.valid, fold.valid_target, weights), deadline)
+
+
+def _parts(candidate: Candidate, blueprint: Blueprint) -> list[Part]:
+    layout, facts = learner_named(candidate.learner).layout, facts_of(blueprint)
+    derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
+    by_kind: dict[Kind, list[ColumnUse]] = {kind: [] for kind in ORDER}
+    for one in (*blueprint.columns, *derived):
+        by_kind.setdefault(one.kind, []).append(one)
+    found: list[Part] = []
+    for kind, columns in by_kind.items():
+        if columns:
+            found.extend(_encoded(candidate, kind, columns, layout, facts))
+    if candidate.features:
+        every = [one.name for one in (*blueprint.columns, *derived)]
+        own = scaled(layout, facts, ("features", Call(candidate.features)))
+        found.append(Part("own", own, every, ()))
+    return _merged(found)
+
+
+def _encoded(
+    candidate: Candidate, kind: Kind, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts
+) -> list[Part]:
+    """The columns of a kind; an encoder that treats them apart has a part for each."""
+    named = candidate.encoders.get(kind)
+    encoder = encoder_named(named) if named else usual_encoder(kind, layout)
+    if encoder is None:
+        return []
+    made = encoder.transformer(columns, layout, facts)
+    flags = encoder.categorical(columns, layout, facts) if layout == "tree" else ()
+    if isinstance(made, Call) and made.path == "sklearn.compose.ColumnTransformer":
+        parts = [Part(f"{kind}_{name}", one, names, ()) for name, one, names in made.arguments["transformers"]]
+        parts[-1] = parts[-1]._replace(categorical=flags)
+        return parts
+    return [Part(kind, made, [one.name for one in columns], flags)]
+
+
+def _merged(parts: Iterable[Part]) -> list[Part]:
+    """Whole kinds beside each other with the same transformer as one part."""
+    found: list[Part] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if last and last.transformer == part.transformer and {last.name, part.name} <= {*ORDER}:
+            found.pop()
+            part = Part(
+                last.name, last.transformer, [*last.columns, *part.columns], last.categorical + part.categorical
+            )
+        found.append(part)
+    return found
+
+
+def _unavailable(learner: Learner) -> str:
+    """Why a learner cannot train here, and the remedy; empty where it can."""
+    if module := missing_requirement(learner.requires):
+        return f"{learner.name} needs the package {module!r}: install it with `pip install {module}`."
+    return learner.unavailable()
+
+
+def _code_length(column: ColumnUse) -> int:
+    """The length of codes such as 00501, whose zeros matter; else 0."""
+    texts = [str(one) for one in (*column.categories, *column.examples)] if column.kind == "category" else []
+    length = len(texts[0]) if texts else 0
+    codes = all(text.isdecimal() and len(text) == length for text in texts)
+    return length if codes and length >= CODE_LENGTH and any(text.startswith("0") for text in texts) else 0

@@ -1,0 +1,67 @@
+"""Encoders of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer
+from palmette.automl.encoders.scaled import standard
+
+MANY = 30
+"""Categories that are told apart where distances count."""
+
+
+class Codes(Encoder):
+    name = "category_codes"
+    kind = "category"
+    layouts = frozenset({"tree"})
+    description = "The rank of each category by frequency, declared as categorical to trees that can use it."
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return Call("palmette.automl.encoders.category.category_codes.CategoryCodes")
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (True,) * len(columns)
+
+
+class OneHot(Encoder):
+    name = "category_onehot"
+    kind = "category"
+    cell = 1e-6
+    layouts = frozenset({"dense", "sparse"})
+    description = "A column for each of few categories; of many, the mean target of each, cross-fitted."
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        if not facts.supervised:
+            return _distances()
+        few = [one.name for one in columns if one.categories]
+        many = [one.name for one in columns if not one.categories]
+        parts = [("few", _indicators(layout), few), ("many", _means(facts), many)]
+        taken = [part for part in parts if part[2]]
+        return taken[0][1] if len(taken) == 1 else Call("sklearn.compose.ColumnTransformer", {"transformers": taken})
+
+
+def _indicators(layout: Layout) -> Call:
+    """Categories that occur once, and unknown ones, share a column."""
+    rare = {"min_frequency": 2, "handle_unknown": "infrequent_if_exist"}
+    return Call("sklearn.preprocessing.OneHotEncoder", {**rare, "sparse_output": layout == "sparse"})
+
+
+def _means(facts: DataFacts) -> Call:
+    """A training row is given a mean that its own target is no part of."""
+    target = "continuous" if not facts.classes else "binary" if facts.classes == 2 else "multiclass"
+    folds = Call("sklearn.model_selection.KFold", {"n_splits": 5, "shuffle": True, "random_state": 0})
+    encoder = Call("sklearn.preprocessing.TargetEncoder", {"target_type": target, "cv": folds})
+    return pipeline(("means", encoder), *standard(facts))
+
+
+def _distances() -> Call:
+    """Two categories are half as far apart as two rows are in a number, on average.
+
+    All rows of a category lie on one point, and would be clusters of their own.
+    """
+    most = {"max_categories": MANY, "handle_unknown": "ignore", "sparse_output": False}
+    half = Call("sklearn.preprocessing.MinMaxScaler", {"feature_range": (0, 0.5)})
+    return pipeline(("indicators", Call("sklearn.preprocessing.OneHotEncoder", most)), ("scale", half))

@@ -1,0 +1,184 @@
+"""Fits a delivered model again on new rows; it replaces the old one where it is better by more than noise."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palmette.automl.candidates import Blueprint, Strategy
+from palmette.automl.endpoint.delivered import artefact, delivered
+from palmette.automl.endpoint.folder import CACHES, add
+from palmette.automl.measure import Predictions
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.profile import Profile
+from palmette.automl.project import FITTED, MODEL, BuiltPackage
+from palmette.automl.samples import DataSplits, Samples
+from palmette.documents import Model
+from palmette.errors import MachineError, UserError
+from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+SHARE = 0.25
+"""Of the new rows, held out for the comparison."""
+FEWEST = 20
+"""Held-out rows below which two models cannot be compared."""
+SECONDS = 3600.0
+"""For a fit."""
+NEW = "model_new"
+
+
+class Retraining(Model):
+    """Both models on the same rows, which neither has learnt from."""
+
+    metric: str
+    old: float
+    new: float
+    low: float
+    """Of the 95 % bootstrap interval of the new score."""
+    high: float
+    rows: int
+    """Of the file, with a target."""
+    held_out: int
+    repeated: int
+    """Rows of the file that the old model has learnt from; none is held out."""
+    replaced: bool
+    """Whether the new model is better by more than noise; it is then fitted on all rows and delivered."""
+    folder: str
+    """Of the delivered package."""
+
+
+def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object] = str) -> Retraining:
+    """Compares the delivered model of a run with one that is fitted on new rows.
+
+    Args:
+        run: An id, its beginning, a folder, or `latest`.
+        data: A file with new rows and their target.
+        table: Which sheet, table or file of an archive is meant, where there are several.
+        tell: Is called with what is being done.
+
+    Raises:
+        UserError: the file lacks columns, has classes that the model does not know, or too few new rows.
+        MachineError: the package fails.
+    """
+    folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
+    rows = _rows(data, table, blueprint)
+    repeated = _repeated(run, rows, blueprint)
+    test = _held_out(rows, ~repeated, blueprint)
+    train, holdout = rows[~test].reset_index(drop=True), rows[test].reset_index(drop=True)
+    with temporary_folder() as scratch:
+        shutil.copytree(folder, scratch / "package", ignore=shutil.ignore_patterns(*CACHES))
+        package = BuiltPackage(scratch / "package", Sandbox(), blueprint)
+        tell(f"fitting on {len(train)} rows")
+        _require(package.fit(train, scratch / "train", SECONDS, NEW))
+        old = _made(package.predict(holdout, scratch / "old"))
+        new = _made(package.predict(holdout, scratch / "new", NEW))
+        problem, splits = problem_of(blueprint), DataSplits(train, holdout, None)
+        score = next(iter(problem.scores(splits, new, old)), None)
+        if score is None or score.metric != blueprint.metric:
+            message = f"{blueprint.metric} has no value on the held-out rows: {problem.unmeasured(splits)}."
+            raise UserError(message, "Give a file with more rows.", code="too-few-rows")
+        found = Retraining(
+            metric=score.metric,
+            old=score.value if score.baseline is None else score.baseline,
+            new=score.value,
+            low=score.low,
+            high=score.high,
+            rows=len(rows),
+            held_out=len(holdout),
+            repeated=int(repeated.sum()),
+            replaced=problem.better(splits, new, old),
+            folder=str(folder),
+        )
+        if found.replaced:
+            tell(f"fitting on {len(rows)} rows")
+            _require(package.fit(rows, scratch / "train", SECONDS, NEW))
+            _replace(folder, package.folder / NEW, found)
+    return found
+
+
+def _rows(data: Path, table: str, blueprint: Blueprint) -> pd.DataFrame:
+    """The typed rows of a file with the target."""
+    from palmette.automl.samples.load import load
+    from palmette.automl.splitting.targets import in_classes
+
+    loaded = load([data], table)
+    target = blueprint.target or blueprint.labels
+    needed = [*(one.name for one in blueprint.columns), *([target] if target else [])]
+    if absent := [name for name in needed if name not in loaded.table]:
+        message = f"{str(data)!r} lacks columns of the model: {', '.join(map(repr, absent))}."
+        raise UserError(message, "Give a file with all columns and the target.", code="columns-missing")
+    if blueprint.threshold is not None:
+        loaded = in_classes(loaded, blueprint.threshold)
+    rows = loaded.table[loaded.table[target].notna()] if target else loaded.table
+    try:
+        problem_of(blueprint).encoded_target(rows, Strategy())
+    except ValueError as error:
+        message = f"The model cannot learn from {str(data)!r}: {error}."
+        raise UserError(message, "Build a new model: palmette automl.", code="target-differs") from error
+    return rows.reset_index(drop=True)
+
+
+def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.bool_]:
+    """(n,): whether the old model has learnt from the row, as far as the data of the run are still there."""
+    import numpy as np
+    import pandas as pd
+
+    try:
+        learnt = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile)).train
+    except UserError:
+        return np.zeros(len(rows), dtype=bool)
+    columns = [name for name in (*(one.name for one in blueprint.columns), blueprint.target) if name in rows]
+    digests, known = (
+        pd.util.hash_pandas_object(part[columns].astype(str), index=False).to_numpy() for part in (rows, learnt)
+    )
+    return np.isin(digests, known)
+
+
+def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint) -> NDArray[np.bool_]:
+    """(n,): whether the row is held out: the latest ones, whole groups or any, as the run validated its candidates."""
+    import numpy as np
+    import pandas as pd
+
+    by = blueprint.folds.by if blueprint.folds.by in rows else ""
+    units: NDArray[Any] = np.random.default_rng(blueprint.seed).permutation(len(rows))
+    if by and blueprint.folds.kind == "time":
+        units = rows[by].rank(method="first", na_option="top").to_numpy()
+    elif by and blueprint.folds.kind == "grouped":
+        units = units[pd.factorize(rows[by].astype(str))[0]]
+    usable = np.sort(units[fresh])
+    count = round(SHARE * len(usable))
+    held = fresh & (units >= usable[len(usable) - count]) if count else np.zeros(len(rows), dtype=bool)
+    if held.sum() < FEWEST or held.all():
+        message = f"{int(held.sum())} rows can be held out, of {int(fresh.sum())} that the old model has not seen."
+        raise UserError(message, f"Give a file with at least {round(FEWEST / SHARE)} new rows.", code="too-few-rows")
+    return held
+
+
+def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
+    """Writes the new model over the old one, with its score."""
+    contents = {name: (fitted / name).read_bytes() for name in FITTED}
+    facts = json.loads(contents["metadata.json"]) | {"score": found.new, "score_before": found.old}
+    contents["metadata.json"] = json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n"
+    add(folder, {f"{MODEL}/{name}": content for name, content in contents.items()})
+
+
+def _made(done: Predictions | ExecutionResult) -> Predictions:
+    if isinstance(done, ExecutionResult):
+        _require(done)
+        raise AssertionError("it failed and ended well")
+    return done
+
+
+def _require(done: ExecutionResult) -> None:
+    if not done.ok:
+        last = (done.stderr.strip().splitlines() or [done.note])[-1]
+        message = f"The package {done.ended} with status {done.exit_code}: {last[:500]}"
+        raise MachineError(message, "The old model stays as it is.", code="retraining-failed")

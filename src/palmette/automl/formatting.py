@@ -1,0 +1,217 @@
+"""How numbers and names are written: the same kind of number in the same way on the screen and in the report."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from palmette.automl.task_spec.spec import Constraint
+from palmette.engine import Spend
+
+LONGEST = 64
+"""Characters of a name that are shown; the whole is in its title."""
+FEWEST_DECIMALS, MOST_DECIMALS = 0, 4
+COMPARISONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
+SPACE = re.compile(r"\s+")
+GROUPED = 10_000
+"""The least number whose thousands are set apart; years are not."""
+MINUS = "\N{MINUS SIGN}"
+METRICS = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "f1": "F1",
+    "f1_macro": "Macro F1",
+    "f1_weighted": "Weighted F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "roc_auc": "ROC AUC",
+    "log_loss": "Log loss",
+    "average_precision": "Average precision",
+    "mcc": "Matthews correlation",
+    "kappa": "Cohen's kappa",
+    "quadratic_kappa": "Quadratic kappa",
+    "rmse": "RMSE",
+    "mse": "MSE",
+    "mae": "Mean absolute error",
+    "mape": "Mean absolute percentage error",
+    "smape": "Symmetric percentage error",
+    "medae": "Median absolute error",
+    "r2": "R²",
+    "rmsle": "RMSLE",
+    "rmse_log": "RMSE of the logarithm",
+    "silhouette": "Silhouette",
+    "rand": "Rand index",
+    "adjusted_rand": "Adjusted Rand index",
+    "nmi": "Normalised mutual information",
+    "davies_bouldin": "Davies-Bouldin index",
+    "calinski_harabasz": "Calinski-Harabasz index",
+}
+LEARNERS = {
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "catboost": "CatBoost",
+    "knn": "Nearest neighbours",
+    "svm": "Support vector machine",
+    "linear_svm": "Linear support vector machine",
+    "nb_svm": "NB-SVM",
+    "naive_bayes": "Naive Bayes",
+    "mlp": "Small neural network",
+    "tabpfn": "TabPFN",
+    "autogluon": "AutoGluon",
+    "dummy": "No features at all",
+    "kmeans": "k-means",
+    "gmm": "Gaussian mixture",
+    "dbscan": "DBSCAN",
+    "hdbscan": "HDBSCAN",
+}
+"""Others are shown by their name."""
+QUANTITIES = {
+    "latency": "answer for one row",
+    "batch_time": "answers for all held-out rows",
+    "size": "size of the model",
+    "parameters": "parameters",
+    "training_time": "training time",
+}
+
+
+def clean(text: str) -> str:
+    """The text on one line, with characters that are invisible or turn the direction of writing spelt out."""
+    return "".join(map(_visible, SPACE.sub(" ", text)))
+
+
+def _visible(character: str) -> str:
+    kind = unicodedata.category(character)
+    joins = character in "\u200c\u200d"  # within words of some scripts, and within emoji
+    return f"\\u{ord(character):04x}" if kind in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not joins else character
+
+
+def short(text: str, most: int = LONGEST) -> str:
+    """The text, its middle left out where it is too long."""
+    text = clean(text)
+    if len(text) <= most:
+        return text
+    head = (most - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def metric(name: str) -> str:
+    """A metric, as people write it."""
+    return METRICS.get(name, name.replace("_", " "))
+
+
+def learner(name: str) -> str:
+    """A learner, as people write it; several have commas between them, each is named once."""
+    parts = dict.fromkeys(name.split(", "))
+    return ", ".join(LEARNERS.get(part, part.replace("_", " ").capitalize()) for part in parts)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """To so many significant digits, whole thousands apart; very large and very small ones as powers of ten."""
+    if value is None or not math.isfinite(value):
+        return "–" if value is None or math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if size >= 12 or size < -4:
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(power)}".replace("-", MINUS)
+    if float(value).is_integer():
+        return fixed(value, 0)
+    shown = fixed(value, max(0, digits - 1 - size))
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """With so many decimals."""
+    if value is None or not math.isfinite(value) or abs(value) >= 1e15:
+        return number(value) if value is None or not math.isfinite(value) else f"{value:.3e}"
+    apart = "," if abs(value) >= GROUPED else ""
+    shown = f"{value:{apart}.{decimals}f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", MINUS)
+    return shown.lstrip(MINUS) if not any(digit in shown for digit in "123456789") else shown
+
+
+def decimals(widths: Sequence[float]) -> int:
+    """How many decimals numbers are worth whose intervals are so wide: two digits of half the middle one."""
+    real = [width for width in widths if math.isfinite(width) and width > 0]
+    if not real:
+        return 3
+    middle = sorted(real)[len(real) // 2]
+    return min(MOST_DECIMALS, max(FEWEST_DECIMALS, 1 - math.floor(math.log10(middle / 2))))
+
+
+def measured(value: float, low: float, high: float) -> tuple[str, str, int]:
+    """A score and its interval as they are written, and the number of decimals that the interval is worth.
+
+    >>> measured(0.8125, 0.75, 0.875)
+    ('0.812', '0.750 to 0.875', 3)
+    """
+    places = max(decimals([high - low]), 3 if abs(value) <= 1 else 0)
+    return fixed(value, places), f"{fixed(low, places)} to {fixed(high, places)}", places
+
+
+def share(value: float | None) -> str:
+    """A share, as per cent."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value in (0, 1):
+        return "0 %" if value == 0 else "100 %"
+    if 0 < value < 0.0005:
+        return "< 0.1 %"
+    return f"{fixed(min(100 * value, 99.9) if value < 1 else 100 * value, 1)} %"
+
+
+def seconds(value: float | None) -> str:
+    """A time, from milliseconds to hours."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0 s"
+    if value < 1:
+        return f"{number(1000 * value, 3)} ms"
+    if value < 99.95:
+        return f"{fixed(value, 1)} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def size(megabytes: float) -> str:
+    """A size of files."""
+    if megabytes < 1:
+        return f"{number(1000 * megabytes, 2)} kB"
+    return f"{number(megabytes, 3)} MB" if megabytes < 1000 else f"{number(megabytes / 1000, 3)} GB"
+
+
+def money(value: float) -> str:
+    """An amount in US dollars."""
+    return "$0" if value == 0 else f"${value:,.2f}" if value >= 0.01 else "< $0.01"
+
+
+def price(spend: Spend) -> str:
+    """The price of calls of language models; one that nobody knows is not called free."""
+    if spend.calls and spend.unpriced == spend.calls:
+        return "price not known"
+    known = money(spend.money)
+    return f"{known} and {many(spend.unpriced, 'call')} of unknown price" if spend.unpriced else known
+
+
+def many(count: int, one: str, several: str = "") -> str:
+    """A count with its noun."""
+    return f"{fixed(count, 0)} {one if count == 1 else several or one + 's'}"
+
+
+def constraint(wanted: Constraint) -> str:
+    """What a constraint asks for."""
+    what = QUANTITIES.get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
+    match wanted.quantity:
+        case "latency" | "batch_time" | "training_time":
+            bound = seconds(wanted.value)
+        case "size":
+            bound = size(wanted.value / 1e6)
+        case _:
+            bound = number(wanted.value)
+    return f"{what}: {COMPARISONS[wanted.comparison]} {bound}"

@@ -1,0 +1,55 @@
+"""What own code of a model may use: libraries that compute and learn. It reads and writes nothing.
+
+`palmette.sandbox.reach` checks a module against the lists of `import_policy.yaml` before it is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from palmette.automl.candidates import OwnCode
+from palmette.documents import parse_document, read_text
+from palmette.engine import TextFile, Violation
+from palmette.sandbox import reach
+
+
+class Lists(reach.Lists):
+    """The lists of `import_policy.yaml`, where each is explained."""
+
+    outlets: reach.Words
+
+
+LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), Lists, "import_policy.yaml")
+
+
+def _texts_as_code(node: ast.AST) -> Iterator[str]:
+    """`frame.eval(text)`; a network's `eval()` has no text."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="eval")) if node.args or node.keywords:
+            yield "'eval' reads a text as code"
+
+
+def _outlets(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.keyword) and node.arg in LISTS.outlets:
+        yield f"the argument {node.arg!r} names a place of its own"
+
+
+@dataclass(frozen=True)
+class ImportPolicy(reach.Reach):
+    """What own code may use."""
+
+    own: frozenset[str] = frozenset()
+
+    lists = LISTS
+    rules = (_outlets, _texts_as_code)
+    said = "own code works on the rows that it is given, with libraries that compute"
+
+
+def objections(modules: Iterable[OwnCode]) -> list[Violation]:
+    """Why modules may not be executed; none where they may."""
+    policy = ImportPolicy()
+    files = [TextFile(path=one.path, text=one.text) for one in modules]
+    return [violation for file in files for violation in policy.violations(file, rows_alone=True)]

@@ -1,0 +1,225 @@
+"""Gradient boosting by three libraries: each tree corrects those before it, while validation rows improve."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from palmette.automl.calls import Call
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.ranges import Range, choice, whole
+
+MOST_ROUNDS, HIST_ROUNDS = 4000, 500
+LEAST_GAIN = 1e-4
+"""Of the log loss, in so many rounds as `patience` allows: where classes are easy to tell it falls for ever."""
+SMALL = 2_000
+"""Rows below which leaves of a few rows are worth a try."""
+MEDIUM, LARGE = 200_000, 2_000_000
+"""Work from which a step of learning is larger, so that training ends within a minute, or within minutes."""
+OWN = "palmette.automl.learners.boosting.categorical_boosting"
+LABELS = "palmette.automl.learners.labels.LabelEncodedClassifier"
+FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
+
+
+def usual_step(facts: DataFacts) -> float:
+    """The learning rate of LightGBM; that of the others is 1.6 times as large."""
+    return 0.05 if facts.work < MEDIUM else 0.08 if facts.work < LARGE else 0.12
+
+
+def patience(learning_rate: float) -> int:
+    """Rounds without improvement after which to stop: more of them where each is small."""
+    return min(150, max(30, round(3 / learning_rate)))
+
+
+def least_gain(fold: FoldData) -> float:
+    """Improvement of the loss that counts as one."""
+    return LEAST_GAIN if fold.has_classes else 0.0
+
+
+class LightGBM(Learner):
+    name = "lightgbm"
+    families = FAMILIES | {"lgbm", "lgb"}
+    requires = ("lightgbm",)
+    description = "Boosted trees that grow leaf by leaf: fast, strong on most tables."
+    measured = Measured(0.027, 2.5e-6, kilobytes=190.0, row=0.019, milliseconds=1.1, by_output=True)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.05}
+        usual |= {"objective": "regression_l1"} if setup.is_absolute else {}
+        fixed = {"n_jobs": setup.threads, "random_state": setup.seed, "deterministic": True, "force_row_wise": True}
+        bagging = {"subsample_freq": 1} if "subsample" in settings else {}
+        call = Call(setup.path("lightgbm.LGBM"), {**usual, **settings, **bagging, **fixed, "verbose": -1})
+        columns = setup.places
+        return Call(f"{OWN}.LightGBMCategories", {"estimator": call, "columns": columns}) if columns else call
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        step = usual_step(facts)
+        random: Settings = {"learning_rate": step, "extra_trees": True, "colsample_bytree": 0.8}
+        leaf = 5 if facts.rows < SMALL else 40
+        careful: Settings = {"learning_rate": step, "num_leaves": 15, "min_child_samples": leaf}
+        careful = {**careful, "colsample_bytree": 0.6, "subsample": 0.8, "reg_lambda": 3.0}
+        deep: Settings = {"learning_rate": round(0.6 * step, 3), "num_leaves": 127, "min_child_samples": 10}
+        deep = {**deep, "colsample_bytree": 0.7, "reg_lambda": 1.0}
+        return (
+            DefaultConfig("lightgbm", {"learning_rate": step}, "the library's defaults, with early stopping", 1),
+            DefaultConfig("lightgbm-random", random, "random thresholds vary more, and so average better", 6),
+            DefaultConfig("lightgbm-careful", careful, "small trees on part of the columns, for noisy data", 9),
+            DefaultConfig("lightgbm-deep", deep, "large trees in small steps, where columns act together", 11),
+        )
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        found = {
+            "learning_rate": Range(0.06 if facts.work > LARGE else 0.02, 0.15, 0.05, log=True),
+            "num_leaves": whole(6, 128, 31, log=True),
+            "min_child_samples": whole(2, 100, 20, "rows of a leaf at least", log=True),
+            "colsample_bytree": Range(0.4, 1.0, 1.0, "share of the columns of each tree"),
+            "subsample": Range(0.5, 1.0, 1.0, "share of the rows of each tree"),
+            "reg_lambda": Range(1e-2, 30.0, 0.0, log=True),
+            "extra_trees": choice(False, True, default=False, note="random thresholds"),
+        }
+        smoothing = Range(1.0, 50.0, 10.0, "smoothing of categories with few rows", log=True)
+        return found | ({"cat_smooth": smoothing} if "category" in facts.kinds or not facts.kinds else {})
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        import lightgbm
+
+        def stop_in_time(state: lightgbm.callback.CallbackEnv) -> None:
+            if time.monotonic() > deadline:
+                raise lightgbm.callback.EarlyStopException(state.iteration, state.evaluation_result_list or [])
+
+        rounds = patience(getattr(estimator, "estimator", estimator).learning_rate)
+        stop = lightgbm.early_stopping(rounds, verbose=False, min_delta=least_gain(fold))
+        rows, target = fold.stopping
+        stops = {"eval_X": rows, "eval_y": target, "callbacks": [stop, stop_in_time]}
+        estimator.fit(fold.train, fold.target, **stops, **fold.options)
+        fitted = getattr(estimator, "estimator_", estimator)
+        return int(fitted.best_iteration_ or fitted.booster_.current_iteration())
+
+
+class XGBoost(Learner):
+    name = "xgboost"
+    families = FAMILIES | {"xgb"}
+    requires = ("xgboost",)
+    description = "Boosted trees that grow level by level, on samples of rows and columns."
+    measured = Measured(0.039, 2.5e-6, kilobytes=300.0, row=0.019, milliseconds=1.4, by_output=True)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08, "max_depth": 6}
+        usual |= {"subsample": 0.9, "colsample_bytree": 0.8}
+        usual |= {"objective": "reg:absoluteerror"} if setup.is_absolute else {}
+        fixed: dict[str, Any] = {"n_jobs": setup.threads, "random_state": setup.seed}
+        if setup.places and not setup.more:
+            types = ["c" if is_code else "q" for is_code in setup.categorical]
+            fixed |= {"feature_types": types, "enable_categorical": True}
+        call = Call(setup.path("xgboost.XGB"), {**usual, **settings, **fixed})
+        return Call(LABELS, {"estimator": call}) if setup.facts.classes else call
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
+        return (DefaultConfig("xgboost", step, "limited depth, on samples of rows and columns", 2),)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "learning_rate": Range(0.08 if facts.work > LARGE else 0.03, 0.2, 0.08, log=True),
+            "max_depth": whole(3, 10, 6),
+            "min_child_weight": Range(0.5, 30.0, 1.0, log=True),
+            "subsample": Range(0.5, 1.0, 0.9, "share of the rows of each tree"),
+            "colsample_bytree": Range(0.4, 1.0, 0.8, "share of the columns of each tree"),
+            "reg_lambda": Range(1e-2, 30.0, 1.0, log=True),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        import xgboost
+
+        class StopInTime(xgboost.callback.TrainingCallback):
+            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+                return time.monotonic() > deadline
+
+        inner = getattr(estimator, "estimator", estimator)
+        stop = xgboost.callback.EarlyStopping(rounds=patience(inner.learning_rate), min_delta=least_gain(fold))
+        inner.set_params(callbacks=[stop, StopInTime()])
+        estimator.fit(fold.train, fold.target, eval_set=[fold.stopping], verbose=False, **fold.options)
+        fitted = getattr(estimator, "estimator_", estimator)
+        for one in (inner, fitted):
+            one.set_params(callbacks=None)
+        return int(fitted.best_iteration) + 1
+
+
+class CatBoost(Learner):
+    name = "catboost"
+    families = FAMILIES
+    requires = ("catboost",)
+    description = "Boosted symmetric trees, strong on categories; slower to train."
+    measured = Measured(0.108, 1e-5, kilobytes=380.0, row=0.019, milliseconds=1.1, by_output=True)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        usual: dict[str, Any] = {"iterations": rounds or MOST_ROUNDS, "learning_rate": 0.08}
+        usual |= {"loss_function": "MAE"} if setup.is_absolute else {}
+        fixed = {"thread_count": setup.threads, "random_seed": setup.seed, "allow_writing_files": False}
+        call = Call(setup.path("catboost.CatBoost"), {**usual, **settings, **fixed, "verbose": False})
+        columns = setup.places
+        return Call(f"{OWN}.CatBoostCategories", {"estimator": call, "columns": columns}) if columns else call
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
+        return (DefaultConfig("catboost", step, "symmetric trees, strong on categories", 3),)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "learning_rate": Range(0.08 if facts.work > LARGE else 0.03, 0.2, 0.08, log=True),
+            "depth": whole(4, 8, 6),
+            "l2_leaf_reg": Range(0.5, 20.0, 3.0, log=True),
+            "random_strength": Range(0.1, 5.0, 1.0, log=True),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        rounds = patience(getattr(estimator, "estimator", estimator).get_params()["learning_rate"])
+        least = least_gain(fold)
+
+        class Stop:
+            lowest, since = math.inf, 0
+
+            def after_iteration(self, info: Any) -> bool:
+                (losses,) = info.metrics["validation"].values()
+                gains = losses[-1] < self.lowest - least
+                self.lowest, self.since = (losses[-1], 0) if gains else (self.lowest, self.since + 1)
+                return self.since < rounds and time.monotonic() < deadline
+
+        stops = {"eval_set": fold.stopping, "use_best_model": True, "callbacks": [Stop()]}
+        estimator.fit(fold.train, fold.target, **stops, **fold.options)
+        return int(getattr(estimator, "estimator_", estimator).tree_count_)
+
+
+class HistGradientBoosting(Learner):
+    name = "hist_gradient_boosting"
+    families = FAMILIES | {"histgradientboosting", "hgb"}
+    description = "scikit-learn's boosted trees, with a little L2 that keeps them stable."
+    measured = Measured(0.1, 4e-6, kilobytes=300.0, milliseconds=2.0, by_output=True)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        usual: dict[str, Any] = {"max_iter": rounds or HIST_ROUNDS, "learning_rate": 0.08, "l2_regularization": 1.0}
+        usual |= {"loss": "absolute_error"} if setup.is_absolute else {}
+        fixed = {"early_stopping": rounds is None, "n_iter_no_change": 20, "random_state": setup.seed}
+        return Call(setup.path("sklearn.ensemble.HistGradientBoosting"), {**usual, **settings, **fixed})
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
+        return (DefaultConfig(self.name, step, "the trees of scikit-learn, which need no other library", 40),)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "learning_rate": Range(0.03, 0.2, 0.08, log=True),
+            "max_leaf_nodes": whole(6, 128, 31, log=True),
+            "min_samples_leaf": whole(2, 100, 20, log=True),
+            "l2_regularization": Range(1e-2, 30.0, 1.0, log=True),
+            "max_features": Range(0.3, 1.0, 1.0, "share of the columns of each split"),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        rows, target = fold.stopping
+        valid = {"X_val": rows, "y_val": target} if estimator.early_stopping else {}
+        estimator.fit(fold.train, fold.target, **valid, **fold.options)
+        return int(estimator.n_iter_)

@@ -1,0 +1,141 @@
+"""Clusters that are numbered by size, of training rows and of new ones."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+NOISE = 0.5
+"""Share of rows in no dense region from which there are no clusters."""
+
+
+class UndividedError(ValueError):
+    """These rows cannot be divided so; another algorithm or number of clusters may do."""
+
+
+def _assigns(self: NumberedClusters) -> bool:
+    return hasattr(self.estimator, "predict_proba")
+
+
+class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
+    """The clusters of an estimator, 0 being the largest; a new row joins the cluster of the nearest training row.
+
+    An estimator with a `predict` of its own assigns new rows itself.
+
+    Args:
+        estimator: A clustering estimator of scikit-learn, or a mixture.
+        variance: Share of the variance that is kept, in few directions; None for all columns as they are.
+        most_rows: Rows that are divided at most; the others join.
+        random_state: Seed of the choice of those rows.
+    """
+
+    def __init__(
+        self, estimator: Any, variance: float | None = None, most_rows: int = 5_000, random_state: int = 0
+    ) -> None:
+        self.estimator = estimator
+        self.variance = variance
+        self.most_rows = most_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> NumberedClusters:
+        """Divides the rows.
+
+        Raises:
+            UndividedError: all rows are in one cluster, or most of them are in none.
+        """
+        X = validate_data(self, X, dtype="float64", ensure_min_samples=2)
+        self.directions_ = PCA(self.variance, svd_solver="full").fit(X) if self.variance else None
+        self.estimator_ = clone(self.estimator)
+        points = self._points(X)
+        if hasattr(self.estimator, "predict"):
+            self.estimator_.fit(points)
+        else:
+            self._fit_nearest(points)
+        found = self._found(points)
+        counts = np.bincount(found)
+        if (counts > 0).sum() < 2:
+            raise UndividedError("all rows are in one cluster")
+        self.order_ = np.argsort(-counts, kind="stable")
+        self.labels_ = self._numbered(found)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of each row (n,)."""
+        check_is_fitted(self, "order_")
+        return self._numbered(self._found(self._read(X)))
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        return self.fit(X).labels_
+
+    @available_if(_assigns)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each cluster (n, k)."""
+        found = self.estimator_.predict_proba(self._read(X))
+        rest = np.setdiff1d(np.arange(found.shape[1]), self.order_)
+        return np.asarray(found[:, [*self.order_, *rest]])
+
+    def distances(self, X: Any) -> np.ndarray:
+        """How far each row (n,) is from the centre of its cluster, or from the nearest training row."""
+        points = self._read(X)
+        if hasattr(self, "nearest_"):
+            return np.asarray(self.nearest_.kneighbors(points)[0][:, 0])
+        centres: Any = getattr(self.estimator_, "cluster_centers_", getattr(self.estimator_, "means_", None))
+        return np.linalg.norm(points - centres[self._found(points)], axis=1)
+
+    def _read(self, X: Any) -> np.ndarray:
+        return self._points(validate_data(self, X, dtype="float64", reset=False))
+
+    def _points(self, X: np.ndarray) -> np.ndarray:
+        return X if self.directions_ is None else self.directions_.transform(X)
+
+    def _numbered(self, found: np.ndarray) -> np.ndarray:
+        number = np.arange(max(len(self.order_), found.max() + 1))  # a cluster without training rows keeps its number
+        number[self.order_] = np.arange(len(self.order_))
+        return number[found]
+
+    def _fit_nearest(self, points: np.ndarray) -> None:
+        chosen = np.sort(np.random.default_rng(self.random_state).permutation(len(points))[: self.most_rows])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # parts of a graph that are not connected are clusters, too
+            labels = self.estimator_.fit(points[chosen]).labels_
+        noise = float((labels < 0).mean())
+        if noise > NOISE:
+            raise UndividedError(f"{noise:.0%} of the rows are in no cluster")
+        self.known_ = labels[labels >= 0]
+        self.nearest_ = NearestNeighbors(n_neighbors=1).fit(points[chosen][labels >= 0])
+
+    def _found(self, points: np.ndarray) -> np.ndarray:
+        if hasattr(self, "nearest_"):
+            return self.known_[self.nearest_.kneighbors(points, return_distance=False)[:, 0]]
+        return np.asarray(self.estimator_.predict(points))
+
+
+class RandomClusters(ClusterMixin, BaseEstimator):
+    """Clusters that depend on rows only by chance, by a checksum of each: what other models have to beat."""
+
+    def __init__(self, n_clusters: int = 2, random_state: int = 0) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> RandomClusters:
+        self.labels_ = self._drawn(validate_data(self, X, dtype="float64"))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self._drawn(validate_data(self, X, dtype="float64", reset=False))
+
+    def distances(self, X: Any) -> np.ndarray:
+        return np.zeros(len(X))
+
+    def _drawn(self, X: np.ndarray) -> np.ndarray:
+        sums = [zlib.crc32(np.ascontiguousarray(row).tobytes(), self.random_state) for row in X]
+        return np.array([value % self.n_clusters for value in sums], dtype=int)

@@ -1,0 +1,203 @@
+"""Neural networks for tables as scikit-learn estimators, in PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from torch import nn
+from torch.nn import functional
+
+from palmette.automl.encoders.scaling import SquashingScaler
+from palmette.automl.learners.neural.network_layers import Inputs, residual_layers, shared_layers
+
+STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
+"""Of gradient descent, where batches of such sizes allow it."""
+ROWS_AT_ONCE = 8192
+"""That are predicted together."""
+SHAPE = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
+DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
+ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}
+
+
+class _Network(BaseEstimator):
+    """A network on numbers, missing ones as NaN, in which some columns are codes of categories.
+
+    Args:
+        architecture: `tabm`, several networks that share most weights, or `resnet`.
+        categorical: Positions of the columns that are codes: whole numbers from 0, NaN for an unknown category.
+        epochs: Passes over the training rows; at most, where validation rows stop them.
+        layers: `width` of a layer, `depth` in hidden layers or blocks, `dropout`, and `spread`, the standard deviation
+            of the frequencies that numbers are spread over: small ones give smooth functions.
+        descent: `lr` and `weight_decay` of AdamW.
+        absolute: Regression: whether the absolute error is minimised in place of the squared one.
+        random_state: Seed.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "tabm",
+        categorical: Sequence[int] = (),
+        epochs: int = 60,
+        layers: Mapping[str, float] | None = None,
+        descent: Mapping[str, float] | None = None,
+        absolute: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.architecture = architecture
+        self.categorical = categorical
+        self.epochs = epochs
+        self.layers = layers
+        self.descent = descent
+        self.absolute = absolute
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.fit_until(X, y, sample_weight=sample_weight)
+        return self
+
+    def fit_until(
+        self, X: Any, y: Any, valid: tuple[Any, Any] | None = None, sample_weight: Any = None,
+        patience: int = 12, deadline: float = math.inf,
+    ) -> int:  # fmt: skip
+        """Fits, and returns the epochs: those that are best for the validation rows, if they are given.
+
+        Training stops after `patience` epochs without improvement, or at `deadline`, a value of time.monotonic().
+        """
+        X, y = validate_data(self, X, y, dtype="float64", ensure_all_finite="allow-nan", y_numeric=not self._is_class)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.random_state)
+            weights = torch.as_tensor(_check_sample_weight(sample_weight, X)).float()
+            rows, held = self._started(X, y), valid and (self._tensors(np.asarray(valid[0], dtype="float64")), valid[1])
+            target = torch.as_tensor(self._learnt(y))
+            descent = torch.optim.AdamW(self.network_.parameters(), **{**DESCENT, **(self.descent or {})})
+            best, lowest, taken = copy.deepcopy(self.network_.state_dict()), math.inf, 0
+            for epoch in range(1, self.epochs + 1):
+                self._learn(rows, target, weights / weights.mean(), descent)
+                loss = self._valid_loss(*held) if held else -epoch
+                if loss < lowest:
+                    best, lowest, taken = copy.deepcopy(self.network_.state_dict()), loss, epoch
+                if epoch - taken >= patience or time.monotonic() > deadline:
+                    break
+        self.network_.load_state_dict(best)
+        self.network_.eval()
+        return taken
+
+    def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
+        """The tensors of training rows; the scales and the network are set up for them."""
+        numbers, categories = self._divided(X)
+        self.scales_ = make_pipeline(
+            SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), SquashingScaler()
+        )
+        count = self.scales_.fit_transform(numbers).shape[1] if numbers.shape[1] else 0
+        self.counts_ = [int(column.max()) + 1 for column in categories.T]
+        shape: dict[str, Any] = {**SHAPE, **(self.layers or {})}
+        inputs = Inputs(count, self.counts_, shape.pop("spread"))
+        body = ARCHITECTURES[self.architecture](inputs.size, self._outputs_of(y), **shape)
+        self.network_ = nn.ModuleList([inputs, body])
+        return self._tensors(X)
+
+    def _divided(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers, and categories from 1, 0 being an unknown one."""
+        places = list(self.categorical)
+        return np.delete(X, places, axis=1), np.nan_to_num(X[:, places] + 1).astype("int64")
+
+    def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
+        numbers, categories = self._divided(X)
+        scaled = self.scales_.transform(numbers) if numbers.shape[1] else numbers
+        known = np.where(categories < self.counts_, categories, 0) if categories.shape[1] else categories
+        return [torch.as_tensor(scaled, dtype=torch.float32), torch.as_tensor(known)]
+
+    def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
+        """(n, members, outputs)."""
+        inputs, body = self.network_
+        return body(inputs(*rows))
+
+    def _learn(self, rows: list[torch.Tensor], target: torch.Tensor, weights: torch.Tensor, descent: Any) -> None:
+        self.network_.train()
+        batch = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(target) // STEPS_AN_EPOCH))
+        for some in torch.randperm(len(target)).split(batch):
+            descent.zero_grad()
+            outputs = self._forward([part[some] for part in rows])
+            members = outputs.shape[1]
+            losses = self._losses(outputs.flatten(0, 1), target[some].repeat_interleave(members))
+            (losses * weights[some].repeat_interleave(members)).mean().backward()
+            nn.utils.clip_grad_norm_(self.network_.parameters(), 1.0)
+            descent.step()
+
+    def _outputs(self, rows: list[torch.Tensor]) -> torch.Tensor:
+        self.network_.eval()
+        with torch.inference_mode():
+            parts = zip(*(part.split(ROWS_AT_ONCE) for part in rows), strict=True)
+            return torch.cat([self._forward(some) for some in parts])
+
+    def _asked(self, X: Any) -> torch.Tensor:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype="float64", ensure_all_finite="allow-nan", reset=False)
+        return self._outputs(self._tensors(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class NetworkClassifier(ClassifierMixin, _Network):
+    """A neural network for tables that gives probabilities."""
+
+    _is_class = True
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self._asked(X).softmax(dim=2).mean(dim=1).double().numpy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def _learnt(self, y: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self.classes_, y)
+
+    def _outputs_of(self, y: np.ndarray) -> int:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        return len(self.classes_)
+
+    def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return functional.cross_entropy(outputs, target, reduction="none")
+
+    def _valid_loss(self, rows: list[torch.Tensor], y: np.ndarray) -> float:
+        probabilities = self._outputs(rows).softmax(dim=2).mean(dim=1).clamp_min(1e-9)
+        return float(functional.nll_loss(probabilities.log(), torch.as_tensor(self._learnt(y))))
+
+
+class NetworkRegressor(RegressorMixin, _Network):
+    """A neural network for tables that gives numbers."""
+
+    _is_class = False
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self._asked(X)[:, :, 0].mean(dim=1).double().numpy() * self.scale_ + self.middle_
+
+    def _learnt(self, y: np.ndarray) -> np.ndarray:
+        return ((y - self.middle_) / self.scale_).astype("float32")
+
+    def _outputs_of(self, y: np.ndarray) -> int:
+        self.middle_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
+        return 1
+
+    def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        difference = outputs[:, 0] - target
+        return difference.abs() if self.absolute else difference.square()
+
+    def _valid_loss(self, rows: list[torch.Tensor], y: np.ndarray) -> float:
+        return float(self._losses(self._outputs(rows).mean(dim=1), torch.as_tensor(self._learnt(y))).mean())

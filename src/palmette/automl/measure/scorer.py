@@ -1,0 +1,150 @@
+"""How good outputs are for the metric of the run: the one measure by which candidates and ensembles are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.measure.confusion import FORMULAS, MOVED
+from palmette.automl.measure.decision import DecisionSearch
+from palmette.automl.measure.intervals import Interval, Units, difference, interval
+from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
+
+ROUNDS = 100
+"""Resamples of an interval: many candidates get one, and its ends need not be exact."""
+STACK_FOLDS = 5
+Scale = Literal["none", "log", "log1p"]
+LEARN = {"none": np.positive, "log": np.log, "log1p": np.log1p}
+"""From the unit of a target to the scale that is learnt."""
+RESTORE = {"none": np.positive, "log": np.exp, "log1p": np.expm1}
+
+
+class Scorer(Protocol):
+    """Compares the outputs of candidates on the training rows."""
+
+    metric: Metric
+    blends: bool
+    """Whether a mean of outputs is an output, so that several candidates can be delivered together."""
+    measured: str
+    """Where scores are from, in words."""
+
+    def utility(self, outputs: Floats) -> float:
+        """Orders candidates; greater is better."""
+
+    def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
+        """The decision that suits these outputs; None where there is none to take."""
+
+    def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
+        """The predictions that follow from outputs."""
+
+    def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
+        """The value of the metric."""
+
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+        """The 95 % interval of the score."""
+
+    def gain(self, outputs: Floats, other: Floats) -> Interval:
+        """How much better the first outputs are than the others, each at its own decision; positive is better."""
+
+    def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
+        """The weighted mean of several outputs; called where these blend."""
+
+    def stacked(self, outputs: Sequence[Floats]) -> Floats:
+        """Out-of-fold outputs of a linear model of several outputs; called where these blend."""
+
+
+class SupervisedScorer:
+    """Scores probabilities (n, k), or values (n,) in the unit of the target, of the training rows."""
+
+    blends = True
+    measured = "out of fold"
+
+    def __init__(
+        self,
+        metric: Metric,
+        truth: NDArray[np.generic],
+        *,
+        classes: tuple[str, ...] = (),
+        positive: str | None = None,
+        units: Units | None = None,
+        scale: Scale = "none",
+    ) -> None:
+        """`truth` is (n,): class names or numbers; `units` (n,) are equal for rows that intervals draw together.
+
+        Numbers are blended on the `scale`.
+        """
+        self.scale: Scale = scale
+        self.metric, self.truth, self.classes, self.positive, self.units = metric, truth, classes, positive, units
+        self._decision: DecisionSearch | None = None
+        self._weights: dict[int, tuple[Floats, tuple[float, ...] | None]] = {}
+        if classes and metric.name in FORMULAS:
+            place = {name: number for number, name in enumerate(classes)}
+            numbers = np.array([place[str(one)] for one in truth], dtype=np.intp)
+            self._decision = DecisionSearch(metric.name, numbers, len(classes), place[positive or classes[-1]])
+
+    def utility(self, outputs: Floats) -> float:
+        """Greater is better; of labels, at the decision that suits these outputs."""
+        if self._decision is None:
+            value = self.score(outputs)
+            return value if self.metric.greater_is_better else -value
+        if self.metric.name not in MOVED:
+            return self._decision.score(outputs)
+        return self._decision.score(outputs, np.exp(self._decision.best(outputs)))
+
+    def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
+        """The decision that suits these outputs; None is the most probable class."""
+        if self._decision is None or self.metric.name not in MOVED:
+            return None
+        if id(outputs) not in self._weights:  # kept with the outputs, so that their number stays theirs
+            self._weights[id(outputs)] = (outputs, self._decision.weights(outputs))
+        return self._weights[id(outputs)][1]
+
+    def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
+        """The class of the largest weighted probability, or the values."""
+        if not self.classes:
+            return Predictions(outputs)
+        weighted = outputs if class_weights is None else outputs * np.array(class_weights)
+        return Predictions(np.array(self.classes)[weighted.argmax(axis=1)], outputs, self.classes)
+
+    def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
+        """The value of the metric."""
+        return score(self.metric, self.truth, self.predictions(outputs, class_weights), self.positive)
+
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+        """Of the score, by resampled rows or units."""
+        made = self.predictions(outputs, class_weights)
+        return interval(self.metric, self.truth, made, self.positive, units=self.units, rounds=ROUNDS)
+
+    def gain(self, outputs: Floats, other: Floats) -> Interval:
+        """The paired interval of the difference."""
+        first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
+        return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)
+
+    def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
+        """On the scale of the metric."""
+        mean = np.average([LEARN[self.scale](one) for one in outputs], axis=0, weights=weights)
+        return np.asarray(RESTORE[self.scale](mean))
+
+    def stacked(self, outputs: Sequence[Floats]) -> Floats:
+        """By `LogisticRegression`, or by `LinearRegression` without negative weights, as the stack is delivered."""
+        from sklearn.linear_model import LinearRegression, LogisticRegression
+        from sklearn.model_selection import KFold
+
+        parts = [one[:, 1:] if len(self.classes) == 2 else LEARN[self.scale](one) for one in outputs]
+        rows = np.column_stack(parts)
+        made = np.zeros_like(outputs[0])
+        model = LogisticRegression() if self.classes else LinearRegression(positive=True)
+        if self.classes:
+            truth = np.array([self.classes.index(str(one)) for one in self.truth])
+        else:
+            truth = LEARN[self.scale](self.truth.astype(float))
+        for train, valid in KFold(STACK_FOLDS, shuffle=True, random_state=0).split(rows):
+            model.fit(rows[train], truth[train])
+            if self.classes:
+                made[np.ix_(valid, model.classes_)] = model.predict_proba(rows[valid])
+            else:
+                made[valid] = model.predict(rows[valid])
+        return made if self.classes else np.asarray(RESTORE[self.scale](made))

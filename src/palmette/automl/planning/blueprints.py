@@ -1,0 +1,130 @@
+"""Blueprints from a data plan and candidates. What problem, split and file determine nobody else decides."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palmette.automl.artefacts import DataPlan
+from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
+from palmette.automl.planning.timestamps import drift_of, parts_of
+from palmette.automl.problems.registry import problem_named
+from palmette.automl.profile import Profile
+from palmette.automl.samples import Column, DataSplits, Samples
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN_CATEGORIES = 30
+PLACEHOLDER = Candidate(name="none", learner="none")
+"""Of a draft without candidates."""
+
+
+def blueprint(
+    task: TaskSpec, samples: Samples, profile: Profile, data: DataPlan, candidates: Sequence[Candidate] = (PLACEHOLDER,)
+) -> Blueprint:
+    """The blueprint of a data plan; policy and seconds are still the usual ones.
+
+    Raises:
+        UserError: no column is left to learn from, or the target cannot be learnt so.
+    """
+    rows, target = DataSplits.of(samples, profile).train, profile.split.target
+    problem = problem_named(profile.split.problem)
+    gone = [Dropped(name=one.column, reason=one.reason) for one in data.treatments if one.kind == "drop"]
+    if len(gone) == len(data.treatments):
+        raise _nothing_left(target, gone)
+    answer = samples.column(target) if target else None
+    fields: dict[str, Any] = {
+        "package": package_name(target or f"{Path(samples.sources[0]).stem}_clusters"),
+        "title": f"Predict {target}" if target else "Clusters",
+        "problem": problem.name,
+        "target": target,
+        "rows": len(rows),
+        "columns": tuple(_columns(samples, profile, data, rows)),
+        "dropped": tuple(gone),
+        "derived": data.derived,
+        "format": samples.format,
+        "candidates": tuple(candidates),
+        "ensembling": {True: "weighted", False: "single", None: "best"}[task.ensemble],
+        "seconds": task.budget,
+        "seed": task.seed,
+    }
+    if answer is not None:
+        fields |= {"target_in_file": _in_file(answer), "target_reading": answer.reading}
+        fields["threshold"] = samples.threshold
+    return Blueprint(**{**fields, **problem.draft(task, profile, rows)})
+
+
+def package_name(text: str) -> str:
+    """A name for the delivered package that no module of the standard library or of its own files has.
+
+    >>> package_name("Sale Price"), package_name("class"), package_name("价格"), package_name("2nd")
+    ('sale_price_model', 'class_model', 'target_model', 'm_2nd_model')
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain)
+    name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")[:40].strip("_") or "target"
+    name = f"m_{name}" if name[0].isdigit() else name
+    name = name if name.endswith("_clusters") else f"{name.removesuffix('_model')}_model"
+    return f"{name}_" if keyword.iskeyword(name) or name in sys.stdlib_module_names else name
+
+
+def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFrame) -> list[ColumnUse]:
+    made = []
+    for one in data.treatments:
+        column = samples.column(one.column)
+        if column is None or one.kind == "drop":
+            continue
+        values, note = rows[column.name], one.reason
+        parts: tuple[str, ...] = ()
+        if one.kind == "datetime":
+            chosen = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
+            parts, note = chosen.parts, "; ".join(filter(None, (one.reason, chosen.reason)))
+        categories = _categories(values) if one.kind == "category" else ()
+        made.append(
+            ColumnUse(
+                name=column.name,
+                source=_in_file(column),
+                kind=one.kind,
+                reading=column.reading,
+                note=note,
+                categories=categories if len(categories) <= SHOWN_CATEGORIES else (),
+                parts=parts,
+                examples=tuple(_example(one.kind, text) for text in column.examples),
+            )
+        )
+    return made
+
+
+def _in_file(column: Column) -> str:
+    return column.source if column.source != column.name else ""
+
+
+def _categories(values: pd.Series) -> tuple[str, ...]:
+    texts = (str(one).strip() for one in values.dropna().unique())
+    return tuple(sorted({re.sub(r"^(-?\d+)\.0$", r"\1", text) for text in texts}))
+
+
+def _example(kind: str, text: str) -> str | bool | float | None:
+    from palmette.automl.samples.column_kinds import TRUE
+
+    if kind == "boolean":
+        return text.strip().casefold() in TRUE
+    try:
+        return float(text) if kind == "number" else text
+    except ValueError:
+        return None
+
+
+def _nothing_left(target: str, gone: Sequence[Dropped]) -> UserError:
+    reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in gone) or "there is no other column"
+    wanted = f"predict {target!r} from" if target else "find clusters by"
+    message = f"No column is left to {wanted} ({reasons})."
+    return UserError(message, "Exclude fewer columns, or add columns that are known at prediction.", code="no-columns")

@@ -1,0 +1,189 @@
+"""Data plans by rule, and edits of them: which columns models are given, as what kind, and derived features."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from palmette.automl.artefacts import DataPlan, Treatment
+from palmette.automl.candidates import Derived, Operation
+from palmette.automl.kinds import UNUSABLE, Kind
+from palmette.automl.planning.timestamps import elapsed
+from palmette.automl.profile import Profile
+from palmette.automl.samples import Column, Samples
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.documents import Model
+from palmette.errors import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_DERIVED = 12
+PLAIN = ("native", "number")
+"""Forms of writing in which a number can be a name as well."""
+NAME = re.compile(r"[a-z](_?[a-z0-9])*", re.IGNORECASE)
+
+
+class Arity(NamedTuple):
+    """How many columns an operation takes, and of which kinds."""
+
+    least: int
+    most: int
+    kinds: tuple[Kind, ...] = ("number", "boolean")
+
+
+ARITIES: Mapping[Operation, Arity] = {
+    "sum": Arity(2, 4),
+    "difference": Arity(2, 2),
+    "product": Arity(2, 3),
+    "ratio": Arity(2, 2),
+    "mean": Arity(2, 4),
+    "least": Arity(2, 4),
+    "greatest": Arity(2, 4),
+    "square": Arity(1, 1),
+    "log": Arity(1, 1),
+    "elapsed": Arity(2, 2, ("datetime",)),
+    "missing": Arity(1, 4),
+}
+
+
+class ColumnNote(Model):
+    column: str
+    """As it is listed."""
+    reason: str
+    """One sentence."""
+
+
+class KindEdit(ColumnNote):
+    kind: Literal["category", "text"]
+    """A number that is a name is a `category`; `category` and `text` may be taken for each other."""
+
+
+class ColumnEdits(Model):
+    """Changes to a data plan."""
+
+    drop: tuple[ColumnNote, ...] = ()
+    """Columns that no model is given: they repeat another one, or are not known when a prediction is made."""
+    kinds: tuple[KindEdit, ...] = ()
+    derived: tuple[Derived, ...] = ()
+    """New features; at most 12 with those that are there."""
+    without: tuple[str, ...] = ()
+    """Names of derived features that are removed."""
+    notes: tuple[ColumnNote, ...] = ()
+    """About columns that are used: a unit, an order, a value that stands for a missing one."""
+
+
+def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataFrame, plan: str = "") -> DataPlan:
+    """The treatment of every column but the target, by its kind, the request and the leaks; and elapsed times.
+
+    Args:
+        rows: The training rows.
+        plan: The plan that it belongs to.
+    """
+    gone = left_out(task, samples, profile)
+    columns = [one for one in samples.columns if one.name != profile.split.target]
+    treatments = tuple(
+        Treatment(column=one.name, kind="drop" if one.name in gone else one.kind, reason=gone.get(one.name, ""))
+        for one in columns
+    )
+    dated = [one.name for one in columns if one.kind == "datetime" and one.name not in gone]
+    return DataPlan(
+        plan=plan, treatments=treatments, derived=tuple(elapsed(dated, rows, {one.name for one in columns}))
+    )
+
+
+def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, str]:
+    """By column that no model may be given: the reason. The request goes before the data."""
+    return dict(reversed([*_left_out(task, samples, profile)]))
+
+
+def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tuple[str, str]]:
+    def named(names: Iterable[str]) -> Iterator[str]:
+        return (column.name for name in names if name and (column := samples.column(name)))
+
+    yield from ((name, "the request excludes it") for name in named(task.exclude))
+    yield from ((name, "it is known only after the outcome") for name in named(task.known_after))
+    yield from ((name, "clusters are compared with it") for name in named([task.labels]))
+    if task.include:
+        kept = set(named(task.include))
+        only = "the request names other columns to use"
+        yield from ((one.name, only) for one in samples.columns if one.name not in kept)
+    yield from ((name, "it only identifies the row of an answer") for name in named([samples.key]))
+    yield from ((name, "it names the part of each row") for name in named([samples.split_column]))
+    group = "it names an entity, and new rows are of other ones"
+    yield from ((name, group) for name in named([profile.split.group]))
+    yield from profile.dropped.items()
+    yield from ((one.name, UNUSABLE[one.kind]) for one in samples.columns if one.kind in UNUSABLE)
+
+
+def may_be(column: Column, kind: str) -> bool:
+    """Whether a column can be taken for a kind: where every value of it can be read as such."""
+    if kind == column.kind:
+        return True
+    reading = column.reading
+    plain = reading.form in PLAIN and (reading.decimal, reading.thousands, reading.affix) == (".", "", "")
+    allowed = {("number", "category"): plain, ("text", "category"): True, ("category", "text"): True}
+    return allowed.get((column.kind, kind), False)
+
+
+def objections(edits: ColumnEdits, plan: DataPlan, samples: Samples) -> Iterator[str]:
+    """Why edits cannot be made, in sentences."""
+    used = {one.column for one in plan.treatments if one.kind != "drop"}
+    for name in dict.fromkeys(
+        one.column for one in (*edits.drop, *edits.kinds, *edits.notes) if one.column not in used
+    ):
+        yield f"{name!r} is not a column that is used.{did_you_mean(name, used)}"
+    known = [one.name for one in plan.derived]
+    yield from (f"There is no derived feature {name!r} to remove." for name in edits.without if name not in known)
+    yield from unsound(edited(plan, edits), samples)
+
+
+def unsound(plan: DataPlan, samples: Samples) -> Iterator[str]:
+    """What cannot be of a data plan, in sentences."""
+    for one in plan.treatments:
+        column = samples.column(one.column)
+        if column and one.kind != "drop" and not may_be(column, one.kind):
+            yield f"{one.column!r} is of kind {column.kind} and cannot be taken for {one.kind}."
+    if all(one.kind == "drop" for one in plan.treatments):
+        yield "No column is left."
+    if len(plan.derived) > MOST_DERIVED:
+        yield f"There are {len(plan.derived)} derived features; the most is {MOST_DERIVED}."
+    yield from _underivable(plan.derived, {one.column: one.kind for one in plan.treatments})
+
+
+def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
+    """A data plan with its edits; features that lose a column are removed."""
+    gone = {one.column: one.reason for one in edits.drop}
+    kinds, notes = {one.column: one for one in edits.kinds}, {one.column: one.reason for one in edits.notes}
+    treatments = []
+    for one in plan.treatments:
+        if one.kind != "drop" and one.column in gone:
+            one = Treatment(column=one.column, kind="drop", reason=gone[one.column])
+        elif one.kind != "drop" and (change := kinds.get(one.column)):
+            one = Treatment(column=one.column, kind=change.kind, reason=notes.get(one.column, change.reason))
+        elif one.kind != "drop":
+            one = one.model_copy(update={"reason": notes.get(one.column, one.reason)})
+        treatments.append(one)
+    names = {*edits.without, *(one.name for one in edits.derived)}
+    kept = [one for one in plan.derived if one.name not in names and not gone.keys() & set(one.columns)]
+    return plan.model_copy(update={"treatments": tuple(treatments), "derived": (*kept, *edits.derived)})
+
+
+def _underivable(derived: Iterable[Derived], kinds: Mapping[str, str]) -> Iterator[str]:
+    taken = {name.casefold() for name in kinds}
+    for one in derived:
+        arity = ARITIES[one.operation]
+        wrong = [name for name in one.columns if kinds.get(name) not in arity.kinds]
+        if not NAME.fullmatch(one.name):
+            yield f"{one.name!r} cannot be a feature's name: use ASCII letters, digits and single underscores."
+        elif one.name.casefold() in taken:
+            yield f"The name {one.name!r} is taken."
+        elif wrong:
+            yield f"{one.name!r}: {wrong[0]!r} is not a used column of kind {' or '.join(arity.kinds)}."
+        elif not arity.least <= len(set(one.columns)) == len(one.columns) <= arity.most:
+            yield f"{one.name!r}: {one.operation} takes {arity.least} to {arity.most} different columns."
+        taken.add(one.name.casefold())
+
+
+assert set(ARITIES) == set(get_args(Operation))

@@ -1,0 +1,293 @@
+"""Plans by rule: the learners' portfolios in the order of a strategy, within what the request demands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import count, product
+from typing import NamedTuple
+
+from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
+from palmette.automl.composition import facts_of, learner_named, meant
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.planning.blueprints import blueprint
+from palmette.automl.planning.columns import data_plan
+from palmette.automl.planning.constraints import ESTIMATED, MARGIN, Aim, Constraints, constraints_of, worst
+from palmette.automl.planning.costs import Costs, digest, substance
+from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
+from palmette.automl.problems.registry import problem_named, problem_of
+from palmette.automl.profile import Profile
+from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.task_spec.spec import TaskSpec
+
+PATIENCE = 2.0
+"""Estimated seconds of one candidate that are tolerated, as a multiple of those left for all: estimates are rough."""
+VARIED = 2
+"""Leading candidates that are trained with other strategies for target and classes as well."""
+LEADERS = 4
+"""Measured candidates that a revised plan trains again, so that it delivers nothing worse."""
+ROUGH = 1.5
+"""Factor by which a single model may seem to miss a limit, where only an ensemble was measured."""
+NEAR = 2.0
+"""Factor by which the nearest candidate may seem to miss a limit after a round, for it to be tried."""
+INSIGHTS = 3
+"""That a plan cites at most."""
+NOTHING_KNOWN = Knowledge()
+VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
+"""Tuning and ensembling by which strategies are varied where there are fewer than plans."""
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """What plans are drafted for."""
+
+    task: TaskSpec
+    profile: Profile
+    blueprint: Blueprint
+    """Drafted; its candidates are not looked at."""
+    knowledge: Knowledge = NOTHING_KNOWN
+    rounds: tuple[MeasuredRound, ...] = ()
+
+    @staticmethod
+    def of(task: TaskSpec, samples: Samples, profile: Profile) -> PlanContext:
+        """With a blueprint by the rules' data plan.
+
+        Raises:
+            UserError: as `blueprint`.
+        """
+        DataSplits.of(samples, profile)  # raises where a file has changed
+        return drafted(*(one.model_dump_json() for one in (task, samples, profile)))
+
+    @cached_property
+    def facts(self) -> DataFacts:
+        return facts_of(self.blueprint)
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        return constraints_of(self.task, self.facts)
+
+    @cached_property
+    def costs(self) -> Costs:
+        return Costs(self.facts, self.rounds)
+
+    @property
+    def seconds(self) -> float:
+        """Of the budget that no earlier round has taken."""
+        return self.task.budget - sum(one.seconds for one in self.rounds)
+
+    @property
+    def tolerance(self) -> float:
+        """The factor by which an estimate may miss a limit."""
+        return MARGIN if not self.rounds else ROUGH if len(self.rounds[-1].members) > 1 else 1.0
+
+    @property
+    def too_large(self) -> frozenset[str]:
+        """Candidates that missed a limit when each was delivered alone."""
+        alone = (
+            done for done in self.rounds if len(done.members) == 1 and {one.quantity for one in done.missed} - {"score"}
+        )
+        return frozenset(
+            substance(one.candidate) for done in alone for one in done.candidates if one.candidate.name in done.members
+        )
+
+    @cached_property
+    def portfolio(self) -> tuple[Candidate, ...]:
+        """The default configurations of all allowed learners, the most promising first, each once with the usual
+        strategy, the leading ones with others too."""
+        usual, *others = self.strategies
+        found = sorted(self._ranked(usual), key=lambda one: one[0])
+        made = [candidate for _, candidate in found]
+        varied = [_varied(one, other) for one in made[:VARIED] for other in others]
+        return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
+
+    @cached_property
+    def strategies(self) -> tuple[Strategy, ...]:
+        return problem_named(self.facts.problem).strategies(self.task, self.profile) or (Strategy(),)
+
+    def _ranked(self, usual: Strategy) -> Iterator[tuple[tuple[bool, float], Candidate]]:
+        for name in self.constraints.allowed:
+            for number, config in enumerate(learner_named(name).portfolio(self.facts)):
+                made = Candidate(
+                    name=config.name,
+                    learner=name,
+                    encoders=dict(config.encoders),
+                    settings=dict(config.settings),
+                    strategy=usual if config.strategy == Strategy() else config.strategy,
+                    tuned=number == 0,
+                    reason=config.reason,
+                )
+                yield (name not in self.constraints.preferred, config.rank), made
+
+
+@lru_cache(maxsize=2)
+def drafted(*given: str) -> PlanContext:
+    """Made once for several actors, which come one after the other."""
+    task, samples = TaskSpec.model_validate_json(given[0]), Samples.model_validate_json(given[1])
+    profile = Profile.model_validate_json(given[2])
+    data = data_plan(task, samples, profile, DataSplits.of(samples, profile).train)
+    return PlanContext(task, profile, blueprint(task, samples, profile, data))
+
+
+def _varied(candidate: Candidate, strategy: Strategy) -> Candidate:
+    changed = strategy.model_dump(exclude_defaults=True) or {"target_transform": "plain"}
+    label = "-".join(str(value) for value in changed.values())
+    update = {"name": f"{candidate.name}-{label}", "strategy": strategy, "tuned": False}
+    return candidate.model_copy(update={**update, "reason": f"as {candidate.name}, with another strategy"})
+
+
+class Revision(NamedTuple):
+    """What plans are drafted after; the first ones after nothing."""
+
+    number: int = 0
+    """How often plans have been revised, with this time."""
+    missed: tuple[str, ...] = ()
+    """Quantities of constraints."""
+    why: str = ""
+    """What failed, in a sentence."""
+    tried: tuple[str, ...] = ()
+    """Digests of plans that are not drafted again."""
+    names: tuple[str, ...] = ()
+    """Of earlier plans."""
+
+
+FIRST_DRAFT = Revision()
+
+
+def draft(context: PlanContext, revision: Revision = FIRST_DRAFT) -> Plans | None:
+    """As many plans as are wanted, none of which was tried before; None where nothing is left to try."""
+    tried, names = {*revision.tried}, {*revision.names}
+    made: list[Plan] = []
+    for one in _plans(context, revision):
+        if digest(one) in tried or len(made) == context.task.plans:
+            continue
+        name = next(name for name in _numbered(one.name) if name not in names)
+        made.append(one.model_copy(update={"name": name, "revision": revision.number}))
+        tried.add(digest(one))
+        names.add(name)
+    return Plans(plans=tuple(made), rounds=context.rounds, tried=revision.tried) if made else None
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in count(2))
+
+
+def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
+    """Plans in the order of their promise: what was measured, then the strategies, then these varied."""
+    fitting, wanted = affordable(context), context.constraints
+    aim, asked = aim_of(context, fitting, revision), (revision.why,) if revision.why else ()
+    if context.rounds:
+        yield from _from_measured(context, aim, fitting, asked)
+    usable = []
+    for strategy in strategies(problem_named(context.facts.problem).has_target, aim):
+        found = _chosen(strategy, fitting, wanted)
+        if len({one.learner for one in found}) >= strategy.least:
+            usable.append((strategy, found))
+    if wanted.preferred:
+        usable.sort(key=lambda one: wanted.preferred[0] not in {each.learner for each in one[1]})
+    yield from (plan_of(strategy, found, context, asked) for strategy, found in usable)
+    for strategy, found in usable:
+        for tuning, ensembling in VARIATIONS:
+            yield plan_of(strategy._replace(tuning=tuning, ensembling=ensembling), found, context, asked)
+
+
+def affordable(context: PlanContext) -> list[Candidate]:
+    """Candidates of the portfolio that are expected to keep time and limits, else those that are by tolerance.
+
+    Where none can at all, it is the one that comes closest. After a round, those are out that missed a limit when they
+    were delivered alone; none is left where one of them seemed the cheapest, or where all others are far from a limit.
+    """
+    portfolio = [one for one in context.portfolio if substance(one) not in context.too_large]
+    costs = {one.name: context.costs.of(one) for one in context.portfolio}
+    ratios = {name: worst(cost, context.constraints.limits) for name, cost in costs.items()}
+    patience = PATIENCE * max(context.seconds, 1.0)
+    quick = [one for one in portfolio if costs[one.name].seconds <= patience]
+    for margin in (1.0, context.tolerance):
+        if fitting := [one for one in quick if ratios[one.name] <= margin]:
+            return fitting
+    most = [ratios[one.name] for one in context.portfolio if one not in portfolio] + [NEAR] * bool(context.rounds)
+    ordered = sorted(portfolio, key=lambda one: max(ratios[one.name], costs[one.name].seconds / patience))
+    return [one for one in ordered[:1] if ratios[one.name] <= min(most, default=math.inf)]
+
+
+def aim_of(context: PlanContext, fitting: Sequence[Candidate], revision: Revision = FIRST_DRAFT) -> Aim:
+    """What plans are for: what was missed, then what is preferred, then what an ensemble would miss."""
+    if revision.number:
+        return "score" if set(revision.missed) == {"score"} else "limited"
+    preferences = context.constraints.preferences
+    if preferences:
+        return "explain" if "explainable" in preferences else "lean"
+    limits = [one for one in context.constraints.limits if one.quantity in ESTIMATED[1:]]
+    return "limited" if limits and worst(context.costs.together(fitting), limits) > 1 else "usual"
+
+
+def _from_measured(
+    context: PlanContext, aim: Aim, fitting: Sequence[Candidate], asked: tuple[str, ...]
+) -> Iterator[Plan]:
+    """A plan that follows from the measured candidates: fewer where a limit was missed, more where a score was."""
+    known = {substance(one.candidate): one for done in context.rounds for one in done.candidates}
+    greater = problem_of(context.blueprint).metric.greater_is_better
+    leaders = [one.candidate for one in sorted(known.values(), key=lambda one: one.score, reverse=greater)]
+    if aim == "limited":
+        limits = context.constraints.limits
+        kept = [one for one in leaders if worst(context.costs.of(one), limits) <= context.tolerance]
+        idea = "Of the measured models the strongest that keeps the limits is delivered alone."
+        strategy = PlanStrategy("narrowed", idea, ensembling="single")
+        if kept:
+            yield plan_of(strategy, kept[:LEADERS], context, asked)
+        return
+    leaders = [one.model_copy(update={"tuned": True}) for one in leaders[:LEADERS]]
+    names = {one.name for one in leaders}
+    varied = [_varied(one, other) for one in leaders for other in context.strategies if other != one.strategy]
+    fresh = [one for one in (*varied, *fitting) if substance(one) not in known and one.name not in names]
+    found = list({one.name: one for one in (*leaders, *fresh)}.values())
+    idea = "The measured leaders, tuned further, and every model that was not tried yet."
+    for ensembling in ("best", "stacking"):
+        yield plan_of(PlanStrategy("widened", idea, ensembling=ensembling), found, context, asked)
+
+
+def _chosen(strategy: PlanStrategy, fitting: Sequence[Candidate], wanted: Constraints) -> list[Candidate]:
+    """The candidates of a strategy, in its order, and the first of each learner that the request compares with."""
+    here = list(dict.fromkeys(one.learner for one in fitting))
+    named = [name for wish in strategy.learners for name in here if name in meant(wish)]
+    place = {name: number for number, name in enumerate(dict.fromkeys(named if strategy.learners else here))}
+    seen = dict.fromkeys(place, 0)
+    found: list[tuple[tuple[int, ...], Candidate]] = []
+    for number, one in enumerate(fitting):
+        if one.learner in place and (not strategy.each or seen[one.learner] < strategy.each):
+            key = (seen[one.learner], place[one.learner]) if strategy.learners else (number,)
+            found.append((key, one))
+            seen[one.learner] += 1
+    chosen = [one for _, one in sorted(found, key=lambda one: one[0])]
+    missing = [name for name in wanted.compared if chosen and name not in {one.learner for one in chosen}]
+    return chosen + [next(one for one in fitting if one.learner == name) for name in missing if name in here]
+
+
+def plan_of(
+    strategy: PlanStrategy, candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str] = ()
+) -> Plan:
+    """The plan of a strategy with these candidates, held to what the request demands."""
+    blends = problem_named(context.facts.problem).has_target
+    return Plan(
+        name=strategy.name,
+        idea=strategy.idea,
+        candidates=tuple(candidates),
+        shares=shares((learner_named(one.learner).track for one in candidates), context.task.tracks),
+        ensembling=context.constraints.ensembling or strategy.ensembling if blends else "single",
+        tuning=strategy.tuning,
+        reasons=tuple(_reasons(candidates, context, asked)),
+    )
+
+
+def _reasons(candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str]) -> Iterator[str]:
+    wanted, own = context.constraints, {one.learner for one in candidates}
+    yield from asked
+    if wanted.required:
+        yield f"The request demands {' or '.join(wanted.required)}."
+    yield from (f"The request demands {one}." for one in context.task.constraints)
+    yield f"{context.facts.rows} training rows, {context.facts.columns} columns, {context.seconds:.0f} s."
+    apt = [one for one in context.knowledge.insights if not one.learners or own & set(one.learners)]
+    yield from (f"{one.text} ({one.source})" for one in apt[:INSIGHTS])

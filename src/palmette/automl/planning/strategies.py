@@ -1,0 +1,124 @@
+"""The strategies that the rules know: which candidates a plan trains, how it tunes, and what it delivers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from palmette.automl.candidates import Ensembling
+from palmette.automl.kinds import Track
+from palmette.automl.planning.constraints import Aim
+
+
+class PlanStrategy(NamedTuple):
+    """A belief about the data, before it meets the request."""
+
+    name: str
+    idea: str
+    learners: tuple[str, ...] = ()
+    """Learners and families, in the order in which they are trained; empty for all, by rank."""
+    each: int = 0
+    """Default configurations of each learner at most; 0 for all."""
+    tuning: bool = True
+    ensembling: Ensembling = "best"
+    least: int = 1
+    """Learners without which the strategy means nothing."""
+
+
+BOOSTING = "gradient_boosting"
+SUPERVISED = (
+    PlanStrategy("broad-boosting", "Boosted trees lead, and every model that differs from them joins in.", least=2),
+    PlanStrategy(
+        "few-tuned-deeply",
+        "A few sturdy models that are tuned well beat many that are not.",
+        (BOOSTING, "extra_trees"),
+        each=1,
+    ),
+    PlanStrategy(
+        "unlike-each-other",
+        "Models that err differently correct one another: lines, distances, forests and networks.",
+        ("neural_network", "linear_model", "knn", "extra_trees", "lightgbm"),
+        each=2,
+        ensembling="stacking",
+        least=3,
+    ),
+    PlanStrategy(
+        "best-alone",
+        "Every model that keeps the limits is tried, and the best one is delivered alone.",
+        ensembling="single",
+    ),
+    PlanStrategy(
+        "one-light-model",
+        "One small model is enough, answers fast and is easy to run.",
+        ("lightgbm", "linear_model"),
+        ensembling="single",
+    ),
+    PlanStrategy(
+        "sturdy-forests",
+        "Averages of random trees need little tuning and seldom fail.",
+        ("forest", "linear_model"),
+        tuning=False,
+        ensembling="mean",
+        least=2,
+    ),
+    PlanStrategy(
+        "smooth-functions",
+        "The target changes smoothly with the columns, which trees only approximate in steps.",
+        ("neural_network", "linear_model"),
+    ),
+    PlanStrategy(
+        "plain-linear",
+        "A weighted sum can be read, and is as good where effects add up.",
+        ("linear",),
+        tuning=False,
+        ensembling="single",
+    ),
+    PlanStrategy("everything-once", "Every model once, and the best of them together.", each=1, tuning=False),
+    PlanStrategy("one-tuned-well", "One strong model, tuned deeply.", (BOOSTING,), each=1, ensembling="single"),
+)
+CLUSTERING = (
+    PlanStrategy(
+        "round-groups",
+        "Groups lie around centres, in all columns or in a few directions that hold most of the spread.",
+        ("kmeans", "gmm"),
+        ensembling="single",
+    ),
+    PlanStrategy(
+        "nested-groups",
+        "Groups consist of smaller ones that lie close together.",
+        ("agglomerative", "spectral"),
+        ensembling="single",
+    ),
+    PlanStrategy(
+        "dense-groups",
+        "Groups are dense regions of any form, and rows between them are outliers.",
+        ("hdbscan", "gmm"),
+        ensembling="single",
+    ),
+    PlanStrategy("every-form", "The form of the groups is unknown: all are tried.", ensembling="single"),
+    PlanStrategy("centres-only", "Centres are easy to explain and quick to find.", ("kmeans",), ensembling="single"),
+)
+FIRST: Mapping[Aim, tuple[str, ...]] = {
+    "usual": ("broad-boosting", "every-form"),
+    "limited": ("best-alone", "one-light-model", "one-tuned-well", "few-tuned-deeply", "plain-linear", "centres-only"),
+    "lean": ("one-light-model", "plain-linear", "one-tuned-well", "few-tuned-deeply", "centres-only", "round-groups"),
+    "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),
+    "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "dense-groups"),
+}
+"""By aim: the strategies that come first."""
+SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.1, "autogluon": 0.3}
+"""Of the training time, before they are scaled to the tracks of a plan."""
+
+
+def strategies(has_target: bool, aim: Aim) -> list[PlanStrategy]:
+    """The strategies with or without a target, the most promising for the aim first."""
+    known: Iterable[PlanStrategy] = SUPERVISED if has_target else CLUSTERING
+    order = {name: place for place, name in enumerate(FIRST[aim])}
+    return sorted(known, key=lambda one: order.get(one.name, len(order)))
+
+
+def shares(tracks: Iterable[Track], asked: Iterable[Track]) -> dict[Track, float]:
+    """The share of each track of a plan; equal where the request names the tracks."""
+    weights = {one: 1.0 if list(asked) else SHARES[one] for one in dict.fromkeys(tracks)}
+    total = sum(weights.values())
+    return {track: round(weight / total, 3) for track, weight in weights.items()}

@@ -1,0 +1,112 @@
+"""What is made of timestamps: the parts of the calendar that recur in the rows, and the days from one to another."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from palmette.automl.candidates import Derived
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PARTS = {"month": "months", "day": "days of the month", "weekday": "weekdays", "hour": "times of day"}
+"""Those that recur, in words; `days` since 1970 is the other one."""
+MOST_ELAPSED = 6
+FEWEST = 0.1
+"""Share of the rows that must have both timestamps, for the days between them to be a feature."""
+SAME = 0.999
+"""Correlation from which the days between two timestamps repeat one of them."""
+TREND = 0.1
+"""Rank correlation of target and time from which the target moves with time."""
+MOST_CLASSES = 20
+"""That are looked at for it."""
+ALONG = 0.9
+"""Rank correlation of two times from which they move together."""
+
+
+class Parts(NamedTuple):
+    """What is made of a column of timestamps, and why."""
+
+    parts: tuple[str, ...]
+    reason: str
+
+
+def parts_of(values: pd.Series, drift: float | None = None) -> Parts:
+    """The parts that recur within the rows; days since 1970 tell early from late.
+
+    Args:
+        values: Timestamps.
+        drift: Rank correlation with the target, where later rows are to be predicted; else None. Days beyond those of
+            training help with a target that rises or falls, and mislead about any other.
+    """
+    known = values.dropna()
+    days = known.dt.normalize()
+    of = {"month": known.dt.month, "day": known.dt.day, "weekday": known.dt.weekday, "hour": known - days}
+    within = {"month": known.dt.to_period("M"), "day": days, "weekday": days, "hour": known}
+    found = [part for part in PARTS if 1 < of[part].nunique() < within[part].nunique()]
+    recurring = f"{', '.join(PARTS[part] for part in found)} recur" if found else ""
+    if found and drift is not None and abs(drift) < TREND:
+        why = f"no days since 1970, as rows to predict are later and the target does not move with time ({drift:.2f})"
+        return Parts(tuple(found), f"{recurring}; {why}")
+    moves = f"the target moves with time ({drift:.2f})" if drift is not None else ""
+    return Parts((*found, "days"), "; ".join(filter(None, (recurring, moves))))
+
+
+def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float | None:
+    """The rank correlation of the target with a column of timestamps that is later in all rows to predict; of classes,
+    the largest of the frequent ones. None where the column does not move with the time of the split."""
+    import pandas as pd
+
+    ranks = rows[column].rank()
+    if not time or not ranks.corr(rows[time].rank()) > ALONG:
+        return None
+    if pd.api.types.is_numeric_dtype(rows[target]):
+        values = [rows[target].astype(float).rank()]
+    else:
+        names = rows[target].astype(str)
+        values = [(names == one).astype(float) for one in names.value_counts().index[:MOST_CLASSES]]
+    found = [float(one.corr(ranks)) for one in values]
+    return max((one for one in found if not math.isnan(one)), key=abs, default=0.0)
+
+
+def elapsed(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> Iterator[Derived]:
+    """The days from one timestamp of a row to another, where they say what neither timestamp does.
+
+    Args:
+        dated: Columns of timestamps.
+        rows: The training rows.
+        taken: Names that are in use.
+    """
+    import pandas as pd
+
+    names = set(taken)
+    days = {name: (rows[name] - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1) for name in dated}
+    pairs = (pair for pair in itertools.combinations(days, 2) if _informative(days[pair[0]], days[pair[1]]))
+    for one, other in itertools.islice(pairs, MOST_ELAPSED):
+        first, last = (one, other) if (days[other] - days[one]).median() >= 0 else (other, one)
+        low, high = (days[last] - days[first]).quantile([0.05, 0.95])
+        name = _free(f"days_{first}_to_{last}", names)
+        names.add(name)
+        spread = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
+        reason = (
+            f"Mostly {spread} days from {first!r} to {last!r}; trees compare timestamps, they do not subtract them."
+        )
+        yield Derived(name=name, operation="elapsed", columns=(first, last), reason=reason)
+
+
+def _informative(first: pd.Series, last: pd.Series) -> bool:
+    between = last - first
+    if between.notna().mean() < FEWEST or between.nunique() < 2:
+        return False
+    return all(abs(between.corr(one)) < SAME for one in (first, last) if one[between.notna()].nunique() > 1)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    name = re.sub(r"[\W_]+", "_", wanted).strip("_")
+    name = name if name.isascii() else "days_between"
+    numbered = (f"{name}_{number}" if number > 1 else name for number in itertools.count(1))
+    return next(one for one in numbered if one not in taken)

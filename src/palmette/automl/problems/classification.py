@@ -1,0 +1,220 @@
+"""Classification: models give probabilities of the classes, a decision that suits the metric makes labels of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.calls import Call
+from palmette.automl.candidates import Ensembling, Strategy
+from palmette.automl.measure import Predictions, metric_of
+from palmette.automl.measure.confusion import MOVED
+from palmette.automl.measure.metrics import Floats, in_order
+from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.supervised import Supervised, checked, first_metric, folds_for
+from palmette.automl.profile import Profile, TargetProfile
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.errors import UserError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+IMBALANCED = 0.2
+"""Share of the rarest of two classes below which a ranking informs more than labels."""
+EVEN = 0.9
+"""Entropy of the classes, as a share of that of equal ones, from which accuracy is fair to all."""
+SUM_TOLERANCE = 1e-4
+"""By how much the probabilities of a row may miss 1."""
+NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "normal", "none", "absent", "healthy"})
+WHOLE = re.compile(r"^(-?\d+)\.0$")
+ASSEMBLY = "palmette.automl.problems.assembly"
+TAKE_NAMES = frozenset({"sklearn", "lightgbm", "catboost", "palmette"})
+"""Packages whose classifiers learn names of classes."""
+
+
+class Classification(Supervised):
+    """A target of two or more classes."""
+
+    name: ClassVar[str] = "classification"
+    words: ClassVar = frozenset({"classification", "classify", "classifier"})
+    side_metrics: ClassVar = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss")
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:
+        target = profile.target
+        assert target is not None
+        if named := first_metric(task):
+            metric, reason = metric_of(named, "classification").name, "the request names it"
+        else:
+            metric, reason = usual_metric(target)
+        return Objective(
+            problem="classification",
+            target=target.name,
+            metric=metric,
+            reason=reason,
+            positive=positive_class(task, target),
+        )
+
+    @staticmethod
+    def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
+        aim = Classification.objective(task, profile)
+        names = class_names(rows[aim.target])
+        counts = names.value_counts()
+        if len(counts) < 2:
+            raise UserError(
+                f"The target {aim.target!r} has the same value, {counts.index[0]!r}, in all {len(rows)} training rows.",
+                "Name another target, or add rows of another class.",
+                code="one-class",
+            )
+        if len(counts) > len(rows) / 2:
+            raise UserError(
+                f"The target {aim.target!r} has {len(counts)} different values in {len(rows)} training rows.",
+                "Name another target; a column of numbers can be predicted with `--problem regression`.",
+                code="too-many-classes",
+            )
+        outputs = len(counts) if len(counts) > 2 else 1
+        return {
+            "metric": aim.metric,
+            "classes": in_order(counts.index),
+            "positive": aim.positive,
+            "folds": folds_for(task, profile, len(rows), int(counts.min()), outputs),
+        }
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
+        """Balanced class weights beside none, where classes differ in frequency and the metric is of labels."""
+        target = profile.target
+        uneven = target is not None and target.entropy < EVEN
+        if uneven and Classification.objective(task, profile).metric in MOVED:
+            return Strategy(), Strategy(class_weights="balanced")
+        return (Strategy(),)
+
+    def strata(self, rows: pd.DataFrame) -> NDArray[Any]:
+        return self.truth(rows)
+
+    def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
+        return class_names(rows[self.blueprint.target]).to_numpy(str)
+
+    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any]:
+        """Class numbers; ValueError for a class that the blueprint does not list."""
+        import pandas as pd
+
+        numbers = pd.Index(self.blueprint.classes).get_indexer(pd.Index(self.truth(rows)))
+        if (numbers < 0).any():
+            raise ValueError(f"the target is {self.truth(rows)[numbers < 0][0]!r}, none of {self.blueprint.classes}")
+        return np.asarray(numbers, dtype=np.int64)
+
+    def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
+        made = np.asarray(estimator.predict_proba(features), dtype=float)
+        outputs = np.zeros((len(made), len(self.blueprint.classes)))
+        outputs[:, np.asarray(estimator.classes_, dtype=int)] = np.clip(made, 0.0, None)
+        total = outputs.sum(axis=1, keepdims=True)
+        made = np.divide(outputs, total, out=np.full_like(outputs, 1 / outputs.shape[1]), where=total > 0)
+        return np.asarray(made)
+
+    def sound(self, outputs: Floats) -> str:
+        classes = len(self.blueprint.classes)
+        if outputs.ndim != 2 or outputs.shape[1] != classes:
+            return f"has outputs of the shape {outputs.shape}, not of {classes} classes"
+        return "" if are_probabilities(outputs) else "has rows whose probabilities are negative or do not sum to 1"
+
+    def prepared(self, member: Member) -> Call:
+        return member.learner
+
+    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
+        if ensembling == "voting":
+            arguments = {"estimators": named, "voting": "hard", "weights": weights}
+            return Call(f"{ASSEMBLY}.voted.MajorityClassifier", arguments)
+        arguments = {"estimators": named, "voting": "soft", "weights": weights}
+        return Call("sklearn.ensemble.VotingClassifier", arguments)
+
+    def stacked(self, named: list[tuple[str, Call]]) -> Call:
+        final, count = Call("sklearn.linear_model.LogisticRegression"), self.blueprint.folds.count
+        return Call("sklearn.ensemble.StackingClassifier", {"estimators": named, "final_estimator": final, "cv": count})
+
+    def fitted_alone(self, learner: Call) -> Call:
+        """Classes that a model has written may take class numbers only."""
+        inner = learner
+        while "estimator" in inner.arguments:
+            inner = inner.arguments["estimator"]
+        if inner.path.split(".")[0] in TAKE_NAMES:
+            return learner
+        return Call("palmette.automl.learners.labels.LabelEncodedClassifier", {"estimator": learner})
+
+    def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
+        if class_weights is None:
+            return estimator
+        weights = {name: round(one, 4) for name, one in zip(self.blueprint.classes, class_weights, strict=True)}
+        return Call(f"{ASSEMBLY}.decided.DecidedClassifier", {"estimator": estimator, "class_weights": weights})
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        """From the columns `prediction` and `probability_<class>`; pandas may write classes as 1.0 or True."""
+        checked(table, rows)
+        classes = self.blueprint.classes
+        known = {one.casefold(): one for one in classes} | {one: one for one in classes}
+
+        def named(text: str) -> str:
+            plain = WHOLE.sub(r"\1", text)
+            return known.get(plain) or known.get(plain.casefold()) or plain
+
+        columns = {named(str(one).removeprefix("probability_")): one for one in table if one != "prediction"}
+        made = table[[columns[name] for name in classes]].to_numpy(float)
+        if not are_probabilities(made):
+            raise ValueError("the probabilities of a row are negative or do not sum to 1")
+        labels = table["prediction"].astype(str).map(named)
+        if not labels.isin(classes).all():
+            raise ValueError("a prediction is none of the classes")
+        return Predictions(labels.to_numpy(str), made, classes)
+
+
+def class_names(target: pd.Series) -> pd.Series:
+    """Classes as text; whole numbers without a fraction."""
+    return target.astype(str).str.strip().str.replace(WHOLE, r"\1", regex=True)
+
+
+def are_probabilities(outputs: Floats) -> bool:
+    """Whether the rows (n, k) are finite, not negative and sum to 1; of others metrics have any value."""
+    return bool((outputs >= 0).all() and (abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
+
+
+def usual_metric(target: TargetProfile) -> tuple[str, str]:
+    """The metric for a target where the request names none, and why."""
+    least = target.classes[-1].share if target.classes else 0.0
+    if target.class_count == 2:
+        if least < IMBALANCED:
+            return "roc_auc", f"only {least:.1%} of the rows are of the rarer class"
+        return "accuracy", "the two classes are about as frequent"
+    if target.entropy > EVEN:
+        return "accuracy", "classes are about as frequent"
+    return "f1_macro", "classes differ in frequency"
+
+
+def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
+    """The class that the request names; else of two the one that is not plainly the negative, or the rarer.
+
+    Raises:
+        UserError: the request names a class that the target does not have.
+    """
+    values = [one.value for one in target.classes]  # the most frequent first
+    if task.threshold is not None and not task.positive:
+        return task.threshold.classes[0]
+    if task.positive:
+        asked = WHOLE.sub(r"\1", task.positive.strip())
+        named = [one for one in values if one == asked] or [one for one in values if one.casefold() == asked.casefold()]
+        if named:
+            return named[0]
+        raise UserError(
+            f"The target {target.name!r} has no class {task.positive!r}.{did_you_mean(task.positive, values)}",
+            f"Name one of {', '.join(map(repr, values[:12]))} with `--positive`.",
+            code="unknown-class",
+        )
+    if target.class_count != 2 or len(values) != 2:
+        return None
+    negative = [value for value in values if value.strip().casefold() in NEGATIVE]
+    if len(negative) == 1:
+        return values[1] if negative[0] == values[0] else values[0]
+    return values[1]

@@ -1,0 +1,279 @@
+"""The problem `clustering`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import FeatureImportance, Score
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.clustering.matrix import Matrix
+from palmette.automl.problems.clustering.scorer import ClusterScorer, degenerate
+from palmette.automl.problems.clustering.traits import traits_of
+from palmette.automl.problems.importance import Measure, importance
+from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.supervised import checked
+from palmette.automl.profile import Profile
+from palmette.automl.report_data import Clustering as Clusters
+from palmette.automl.report_data import ReportData
+from palmette.automl.samples import DataSplits
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HALVES = 2
+MOST_CLUSTERS = 10
+"""That are tried where the request names no number."""
+HIGHEST = 1_000_000
+"""Number that no cluster has."""
+AGREEMENTS = ("rand", "adjusted_rand", "nmi")
+"""Metrics that compare clusters with labels."""
+INTERNAL = ("davies_bouldin", "calinski_harabasz")
+"""Reported beside the silhouette."""
+ROUNDS = 100
+"""Resamples of an interval."""
+BLOCKS = 20
+"""Parts of the rows that are left out in turn, for an interval of metrics that repeated rows would change."""
+Z = 1.96
+SEEN = frozenset({"number", "datetime", "category", "boolean"})
+"""Kinds of columns that distances are measured in."""
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Candidates are compared by how well they divide the harness's own matrix of the training rows."""
+
+    name: ClassVar[str] = "clustering"
+    has_target: ClassVar[bool] = False
+    words: ClassVar = frozenset({"clustering", "cluster", "clusters", "segment", "segmentation", "group"})
+    fits_all_rows: ClassVar[bool] = True
+
+    blueprint: Blueprint
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
+        named = task.metric or next((one.metric for one in task.constraints if one.metric), "")
+        metric = metric_of(named, "clustering").name if named else "silhouette"
+        if metric in AGREEMENTS and not task.labels:
+            raise UserError(
+                f"The metric {metric!r} compares clusters with labels, and the request names no column of labels.",
+                "Name it, e.g. `labels: species` in task.yaml, or choose the metric silhouette.",
+                code="no-labels",
+            )
+        reason = "the request names it" if named else "there are no labels to compare with"
+        return Objective(problem="clustering", target="", metric=metric, reason=reason)
+
+    @staticmethod
+    def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
+        columns = [one.name for one in profile.columns if one.kind in SEEN and one.name not in profile.dropped]
+        used = [one for one in columns if one != task.labels]
+        if not used:
+            raise UserError(
+                "No column is left to find clusters by: distances need numbers, dates or names.",
+                "Add columns of numbers or of a few names.",
+                code="no-columns",
+            )
+        return {
+            "metric": Clustering.objective(task, profile).metric,
+            "clusters": numbers_of_clusters(task, len(rows), len(rows[used].drop_duplicates())),
+            "labels": task.labels,
+            "folds": Folds(count=HALVES, kind="random"),
+        }
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - the same
+        return (Strategy(),)
+
+    @property
+    def metric(self) -> Metric:
+        return METRICS[self.blueprint.metric]
+
+    def baselines(self) -> tuple[Candidate, ...]:
+        """Clusters at random, and plain k-means, in a usual number."""
+        tried = self.blueprint.clusters
+        usual = {"n_clusters": min(tried[-1], max(tried[0], 8))}
+        return (
+            Candidate(name="dummy", learner="dummy", settings=usual, reason="clusters at random"),
+            Candidate(name="kmeans-baseline", learner="kmeans", settings=usual, reason="plain k-means"),
+        )
+
+    def folds(self, splits: DataSplits) -> NDArray[np.int64]:
+        """Two halves, by the values of the rows: the same in whatever order they come; equal rows are dealt out."""
+        import pandas as pd
+
+        from palmette.automl.splitting.row_groups import row_hashes
+
+        hashes = pd.Series(row_hashes(splits.train[[one.name for one in self.blueprint.columns]]))
+        place = hashes.rank(method="dense").astype(int) + hashes.groupby(hashes).cumcount()
+        return np.asarray(place % HALVES, dtype=np.int64)
+
+    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> None:
+        return None
+
+    def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
+        return np.asarray(estimator.predict(features), dtype=float)
+
+    def sound(self, outputs: Floats) -> str:
+        """Clusters in a number that is tried, none of them nearly everything or nearly nothing."""
+        if outputs.ndim != 2 or outputs.shape[1] != 2 or not _are_numbers(outputs):
+            return "has clusters that are no whole numbers from 0 on"
+        clusters, tried = outputs[:, 0], self.blueprint.clusters
+        if (count := len(np.unique(clusters))) > 1 and count not in tried:
+            return f"has {count} clusters, not {f'the {tried[0]}' if len(tried) == 1 else f'{tried[0]} to {tried[-1]}'}"
+        return degenerate(clusters.astype(np.int64))
+
+    def scorer(self, splits: DataSplits) -> ClusterScorer:
+        matrix = Matrix(splits.train, self.blueprint.columns)
+        return ClusterScorer(matrix.of(splits.train), self.folds(splits), self.blueprint.seed)
+
+    def assembled(
+        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+    ) -> Call:
+        (one,) = members
+        return pipeline(("features", one.encoder), ("model", one.learner))
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        checked(table, rows)
+        clusters = table["prediction"].to_numpy(float)
+        if not _are_numbers(clusters):
+            raise ValueError("a cluster has no whole number from 0 on")
+        return Predictions(clusters.astype(np.int64))
+
+    def scores(
+        self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
+        """All metrics of clusters: the metric of the run first, then the agreement with labels where there are any."""
+        found = self._external(splits.holdout, made, baseline) if self.blueprint.labels else []
+        found += self._internal(splits, made, baseline)
+        return sorted(found, key=lambda one: one.metric != self.blueprint.metric)
+
+    def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
+        """By the silhouette of each row of the hold-out, paired."""
+        scorer = self._holdout_scorer(splits)
+        return scorer.gain(_outputs(made), _outputs(baseline)).low > 0
+
+    def unmeasured(self, splits: DataSplits) -> str:
+        known = self.blueprint.metric not in AGREEMENTS or splits.holdout[self.blueprint.labels].notna().any()
+        return "" if known else f"no row has a value of {self.blueprint.labels!r}"
+
+    def importances(
+        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
+    ) -> tuple[FeatureImportance, ...]:
+        """How far the clusters become others: 1 less the adjusted Rand index with those of the rows as they are."""
+        columns = [column.name for column in self.blueprint.columns]
+        rows, measure = splits.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
+        return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
+
+    def report_data(
+        self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
+    ) -> ReportData:
+        """The clusters of the training rows, and the best silhouette by their number."""
+        measured = "How far the clusters become others (1 less the adjusted Rand index)"
+        missing = {"curve": "more rows do not make clusters better by any of these measures"}
+        if best not in outputs:
+            return ReportData(importance=measured, missing=missing)  # type: ignore[arg-type]  # a literal
+        scorer, tried = self.scorer(splits), dict[int, float]()
+        for one in outputs.values() if len(self.blueprint.clusters) > 1 else ():
+            count = len(np.unique(one[:, 0]))
+            tried[count] = max(tried.get(count, -1.0), scorer.score(one))
+        chosen = outputs[best][:, 0].astype(np.intp)
+        places = _plane(Matrix(splits.train, self.blueprint.columns).of(splits.train))
+        sizes = tuple(int(count) for count in np.bincount(chosen))
+        traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
+        clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
+        return ReportData(importance=measured, missing=missing, clustering=clusters)  # type: ignore[arg-type]  # a literal
+
+    def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        labels = rows[self.blueprint.labels]
+        known = np.flatnonzero(labels.notna().to_numpy())
+        truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
+        return [_score(name, truth, made.take(known), other) for name in AGREEMENTS] if len(known) else []
+
+    def _internal(self, splits: DataSplits, made: Predictions, baseline: Predictions | None) -> list[Score]:
+        matrix = Matrix(splits.train, self.blueprint.columns).of(splits.holdout)
+        if not 1 < len(np.unique(made.values)) < len(matrix):
+            return []
+        scorer = self._holdout_scorer(splits)
+        bounds = scorer.interval(_outputs(made))
+        other = None if baseline is None else scorer.score(_outputs(baseline))
+        value = scorer.score(_outputs(made))
+        silhouette = Score(metric="silhouette", value=value, low=bounds.low, high=bounds.high, baseline=other)
+        return [silhouette, *filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))]
+
+    def _holdout_scorer(self, splits: DataSplits) -> ClusterScorer:
+        matrix = Matrix(splits.train, self.blueprint.columns).of(splits.holdout)
+        return ClusterScorer(matrix, np.zeros(len(matrix), dtype=np.int64), self.blueprint.seed)
+
+
+def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int, ...]:
+    """The numbers of clusters to try, of so many rows, so many of them different.
+
+    Raises:
+        UserError: there cannot be so many.
+    """
+    wish, possible = task.clusters, min(different, rows // 2)
+    least = wish.count or wish.least or 2
+    if not 2 <= least <= possible:
+        asked = f"{least} clusters were requested" if wish.count or wish.least else "Clusters were requested"
+        raise UserError(
+            f"{asked}, of {rows} training rows, {different} of them different.",
+            "Request 2 or more, of 2 rows or more each.",
+            code="clusters-impossible",
+        )
+    usual = max(2 * (wish.least or 1), min(MOST_CLUSTERS, math.isqrt(rows)))
+    most = wish.count or wish.most or usual
+    return tuple(range(least, max(least, min(most, possible)) + 1))
+
+
+def _plane(matrix: Floats) -> Floats:
+    """(n, 2): the rows as seen from where they are spread most; a second direction is 0 where there is one column."""
+    centred = matrix - matrix.mean(axis=0)
+    directions = np.linalg.svd(centred.T @ centred)[0][:, :2]
+    return np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
+
+
+def _outputs(made: Predictions) -> Floats:
+    """(n, 2): the clusters twice."""
+    clusters = made.values.astype(float)
+    return np.column_stack([clusters, clusters])
+
+
+def _score(name: str, truth: NDArray[np.generic], made: Predictions, baseline: Predictions | None) -> Score:
+    metric = metric_of(name, "clustering")
+    bounds = interval(metric, truth, made, rounds=ROUNDS)
+    other = None if baseline is None else score(metric, truth, baseline)
+    return Score(metric=name, value=score(metric, truth, made), low=bounds.low, high=bounds.high, baseline=other)
+
+
+def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predictions | None) -> Score | None:
+    """With the interval of the jackknife: rows that a bootstrap repeats would make clusters look denser.
+
+    None where there are too few rows for one.
+    """
+    metric = metric_of(name, "clustering")
+    value = score(metric, matrix, made)
+    order, count = np.random.default_rng(0).permutation(len(matrix)), min(BLOCKS, len(matrix))
+    kept = [np.setdiff1d(order, block) for block in np.array_split(order, count)]
+    try:
+        found = np.array([score(metric, matrix[rows], made.take(rows)) for rows in kept])
+    except ValueError:  # of a single cluster, or of one for each row
+        return None
+    half = Z * float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
+    other = None if baseline is None else score(metric, matrix, baseline)
+    return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
+
+
+def _are_numbers(clusters: Floats) -> bool:
+    """Whether they are whole numbers from 0 on, in a range that can be counted."""
+    within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
+    return within and bool((clusters == np.floor(clusters)).all())

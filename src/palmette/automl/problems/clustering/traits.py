@@ -1,0 +1,62 @@
+"""What the rows of a cluster have in common, column by column: from which a person can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.formatting import number, share, short
+from palmette.automl.report_data import ColumnByCluster
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+SHOWN = frozenset({"number", "datetime", "category", "boolean"})
+
+
+def traits_of(
+    rows: pd.DataFrame, columns: Iterable[ColumnUse], clusters: NDArray[np.intp]
+) -> Iterator[ColumnByCluster]:
+    """Of rows with their clusters (n,), from 0 on: medians of numbers and instants, the commonest of other values.
+
+    `apart` is the share of a column's variance, of ranks or of its commonest values, that lies between clusters.
+    Other kinds of columns have no trait.
+    """
+    count = int(clusters.max()) + 1
+    for column in columns:
+        values = rows[column.name]
+        if column.kind not in SHOWN:
+            continue
+        if column.kind in ("number", "datetime"):
+            middles = [values[clusters == one].dropna().median() for one in range(count)]
+            shown = [
+                "–" if middle != middle else str(middle)[:10] if column.kind == "datetime" else number(middle, 3)
+                for middle in middles
+            ]
+            yield ColumnByCluster(column.name, "median", tuple(shown), _apart(values.rank(), clusters))
+            continue
+        texts = values.astype(str).where(values.notna())
+        shown = []
+        for one in range(count):
+            common = texts[clusters == one].value_counts(normalize=True)
+            shown.append(f"{short(str(common.index[0]), 24)} {share(float(common.iloc[0]))}" if len(common) else "–")
+        commonest = texts.value_counts().index[:10]
+        parts = [_apart((texts == value).astype(float), clusters) for value in commonest]
+        yield ColumnByCluster(column.name, "most frequent", tuple(shown), max(parts, default=0.0))
+
+
+def _apart(values: pd.Series, clusters: NDArray[np.intp]) -> float:
+    """The correlation ratio, squared; 0 of a constant."""
+    known = values.notna().to_numpy()
+    numbers, groups = values.to_numpy(float)[known], clusters[known]
+    whole = float(((numbers - numbers.mean()) ** 2).sum()) if len(numbers) else 0.0
+    if not whole:
+        return 0.0
+    sizes, sums = np.bincount(groups), np.bincount(groups, numbers)
+    here = sizes > 0
+    return float((sizes[here] * (sums[here] / sizes[here] - numbers.mean()) ** 2).sum() / whole)

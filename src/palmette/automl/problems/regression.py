@@ -1,0 +1,163 @@
+"""Regression: models give numbers in the unit of the target, whatever the scale on which they learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.calls import Call, Name
+from palmette.automl.candidates import Ensembling, Strategy
+from palmette.automl.composition import learner_named
+from palmette.automl.formatting import number
+from palmette.automl.measure import Predictions, metric_of
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.scorer import LEARN, RESTORE
+from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.supervised import OF_LOGARITHMS, Supervised, checked, first_metric, folds_for
+from palmette.automl.profile import Profile
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ORDERS = 2.0
+"""Powers of ten that a target must span for errors to be meant as ratios."""
+SKEWED = 1.5
+"""Skew of a target from which its logarithm is worth a try."""
+MARGIN = 0.1
+"""Share of the target's range, on the scale that is learnt, by which a prediction may leave it."""
+
+
+class Regression(Supervised):
+    """A target of numbers."""
+
+    name: ClassVar[str] = "regression"
+    words: ClassVar = frozenset({"regression", "regress", "estimate"})
+    side_metrics: ClassVar = ("rmse", "mae", "r2")
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:
+        target = profile.target
+        assert target is not None
+        least = target.numbers.least if target.numbers is not None else 1.0
+        if named := first_metric(task):
+            metric, reason = metric_of(named, "regression").name, "the request names it"
+        elif target.orders >= ORDERS and least >= 0:
+            metric, reason = "rmsle", f"the target spans {target.orders:.1f} powers of ten"
+        else:
+            metric, reason = "rmse", "large errors count most"
+        if (metric == "rmsle" and least < 0) or (metric == "rmse_log" and least <= 0):
+            raise UserError(
+                f"The metric {metric!r} is of logarithms, and the target {target.name!r} has the value {least:g}.",
+                "Name another metric, for example rmse or mae.",
+                code="metric-unsuited",
+            )
+        return Objective(problem="regression", target=target.name, metric=metric, reason=reason)
+
+    @staticmethod
+    def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
+        import pandas as pd
+
+        aim = Regression.objective(task, profile)
+        target = rows[aim.target]
+        if not pd.api.types.is_numeric_dtype(target.dtype):
+            raise UserError(
+                f"The target {aim.target!r} has values that are not numbers, e.g. {str(target.iloc[0])!r}.",
+                "Predict it with `--problem classification`, or name another target.",
+                code="target-not-numeric",
+            )
+        bounds = bounds_of(target.to_numpy(float), OF_LOGARITHMS.get(aim.metric, "none"))
+        return {"metric": aim.metric, "bounds": bounds, "folds": folds_for(task, profile, len(rows), None)}
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
+        """The scale of the metric; beside the plain one the logarithm, where that makes a skewed target even."""
+        metric, target = Regression.objective(task, profile).metric, profile.target
+        if metric == "rmsle":
+            return (Strategy(target_transform="log1p"),)
+        if metric == "rmse_log":
+            return (Strategy(target_transform="log"),)
+        numbers = None if target is None else target.numbers
+        if target is None or numbers is None or numbers.least < 0 or numbers.skew < SKEWED:
+            return (Strategy(),)
+        even = abs(target.log_skew) < numbers.skew / 2
+        return (Strategy(), Strategy(target_transform="log1p")) if even else (Strategy(),)
+
+    def strata(self, rows: pd.DataFrame) -> None:
+        return None
+
+    def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
+        return rows[self.blueprint.target].to_numpy(float)
+
+    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any]:
+        return np.asarray(LEARN[strategy.target_transform](rows[self.blueprint.target].to_numpy(float)))
+
+    def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
+        learnt = np.asarray(estimator.predict(features), dtype=float).ravel()
+        bounds = self.blueprint.bounds
+        if bounds is None:
+            return np.asarray(RESTORE[strategy.target_transform](learnt))
+        with np.errstate(divide="ignore"):
+            low, high = LEARN[strategy.target_transform](np.array(bounds))
+        return np.asarray(RESTORE[strategy.target_transform](np.clip(learnt, low, high)))
+
+    def sound(self, outputs: Floats) -> str:
+        if outputs.ndim != 1:
+            return f"has outputs of the shape {outputs.shape}, not one for each row"
+        return "" if np.isfinite(outputs).all() else "has predictions that are not finite"
+
+    def assembled(
+        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+    ) -> Call:
+        """With the logarithm around the whole, where all members learn on it and are blended on it."""
+        transforms = {one.candidate.strategy.target_transform for one in members}
+        transform, *others = transforms
+        if others or transform == "none" or (len(members) > 1 and transform != OF_LOGARITHMS.get(self.metric.name)):
+            return super().assembled(members, ensembling, class_weights)
+        plain = [one._replace(candidate=one.candidate.model_copy(update={"strategy": Strategy()})) for one in members]
+        return _transformed(super().assembled(plain, ensembling, class_weights), transform)
+
+    def prepared(self, member: Member) -> Call:
+        """Trees stay within the range of their targets by themselves."""
+        learner, transform = member.learner, member.candidate.strategy.target_transform
+        if learner_named(member.candidate.learner).layout != "tree":
+            learner = Call("palmette.automl.problems.assembly.clipped.ClippedRegressor", {"regressor": learner})
+        return learner if transform == "none" else _transformed(learner, transform)
+
+    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
+        return Call("sklearn.ensemble.VotingRegressor", {"estimators": named, "weights": weights})
+
+    def stacked(self, named: list[tuple[str, Call]]) -> Call:
+        final, count = Call("sklearn.linear_model.LinearRegression", {"positive": True}), self.blueprint.folds.count
+        return Call("sklearn.ensemble.StackingRegressor", {"estimators": named, "final_estimator": final, "cv": count})
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        checked(table, rows)
+        values = table["prediction"].to_numpy(float)
+        if not np.isfinite(values).all():
+            raise ValueError("a prediction is not a finite number")
+        return Predictions(values)
+
+    def limits(self) -> tuple[str, ...]:
+        kept = " and ".join(map(number, self.blueprint.bounds or ()))
+        return (f"Predictions stay between {kept}: the model never predicts beyond.",) if kept else ()
+
+
+def bounds_of(target: Floats, transform: str) -> tuple[float, float]:
+    """The range of the target and a margin on the scale that is learnt; never below 0 where no value is."""
+    low, high = float(LEARN[transform](target.min())), float(LEARN[transform](target.max()))
+    margin = MARGIN * (high - low)
+    lowest, highest = float(RESTORE[transform](low - margin)), float(RESTORE[transform](high + margin))
+    return (max(lowest, 0.0) if target.min() >= 0 else lowest), highest
+
+
+def _transformed(regressor: Call, transform: str) -> Call:
+    """The regressor, learning on another scale."""
+    functions = ("numpy.log", "numpy.exp") if transform == "log" else ("numpy.log1p", "numpy.expm1")
+    func, inverse = map(Name, functions)
+    arguments = {"regressor": regressor, "func": func, "inverse_func": inverse}
+    return Call("sklearn.compose.TransformedTargetRegressor", arguments)

@@ -1,0 +1,263 @@
+"""What classification and regression share: folds, scores on the hold-out, and how members become one estimator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import FeatureImportance, Score
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds
+from palmette.automl.kinds import UNUSABLE
+from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score, undefined
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.scorer import Scale, SupervisedScorer
+from palmette.automl.problems.importance import Measure, importance
+from palmette.automl.problems.problem import Member
+from palmette.automl.profile import Profile
+from palmette.automl.report_data import ReportData
+from palmette.automl.samples import DataSplits
+from palmette.automl.task_spec.spec import TaskSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LIGHT, HEAVY = 300_000, 2_000_000
+"""Work (rows times columns, times classes where there are three or more) from which there are fewer folds."""
+FEW, MANY = 3_000, 30_000
+"""Rows below which more folds are worth their time, and from which three are enough."""
+OF_LOGARITHMS: Mapping[str, Scale] = {"rmsle": "log1p", "rmse_log": "log"}
+"""Metrics whose root mean square is learnt, and blended, on that scale."""
+TEXT_COLUMNS = 100
+"""Columns of numbers that take as long as one of texts."""
+SHORT = 15.0
+"""Seconds of a budget for which three folds have to be enough."""
+
+
+@dataclass(frozen=True)
+class Supervised(ABC):
+    """Candidates are compared by out-of-fold predictions of the target."""
+
+    blueprint: Blueprint
+
+    has_target: ClassVar[bool] = True
+    fits_all_rows: ClassVar[bool] = False
+    side_metrics: ClassVar[tuple[str, ...]]
+    """Reported beside the metric of the run."""
+
+    @property
+    def metric(self) -> Metric:
+        return METRICS[self.blueprint.metric]
+
+    def baselines(self) -> tuple[Candidate, ...]:
+        """No features at all, and a linear model."""
+        return (
+            Candidate(name="dummy", learner="dummy", reason="uses no features"),
+            Candidate(name="linear-baseline", learner="linear", reason="the simplest model of all features"),
+        )
+
+    def folds(self, splits: DataSplits) -> NDArray[np.int64]:
+        return folds_of(splits.train, self.blueprint, self.strata(splits.train), splits.groups)
+
+    @abstractmethod
+    def strata(self, rows: pd.DataFrame) -> NDArray[Any] | None:
+        """(n,): values that all folds shall have alike; None where there are none."""
+
+    @abstractmethod
+    def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
+        """The target (n,): class names as text, or numbers."""
+
+    def scorer(self, splits: DataSplits) -> SupervisedScorer:
+        blueprint = self.blueprint
+        return SupervisedScorer(
+            self.metric,
+            self.truth(splits.train),
+            classes=blueprint.classes,
+            positive=blueprint.positive,
+            units=splits.units,
+            scale=OF_LOGARITHMS.get(blueprint.metric, "none"),
+        )
+
+    def assembled(
+        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+    ) -> Call:
+        """One pipeline of encoder and learner, or an ensemble of such; members of equal encoders share it."""
+        if len(members) == 1:
+            (one,) = members
+            whole = _pipeline(one.encoder, self.fitted_alone(self.prepared(one)))
+        elif ensembling == "stacking":
+            named = [(_step(one), _pipeline(one.encoder, self.prepared(one))) for one in members]
+            whole = self.stacked(named)
+        else:
+            whole = self._blend(members, ensembling)
+        return self.decided(whole, class_weights)
+
+    @abstractmethod
+    def prepared(self, member: Member) -> Call:
+        """The learner with the member's strategy around it."""
+
+    def fitted_alone(self, learner: Call) -> Call:
+        """The learner, so that it takes the target as files have it."""
+        return learner
+
+    @abstractmethod
+    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
+        """The weighted mean of estimators, or their majority."""
+
+    @abstractmethod
+    def stacked(self, named: list[tuple[str, Call]]) -> Call:
+        """A linear model of the predictions of estimators."""
+
+    def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
+        """The estimator with a decision."""
+        return estimator
+
+    def _blend(self, members: Sequence[Member], ensembling: Ensembling) -> Call:
+        groups: list[list[Member]] = []
+        for member in members:
+            for group in groups:
+                if group[0].encoder == member.encoder:
+                    group.append(member)
+                    break
+            else:
+                groups.append([member])
+        parts = [self._shared(group, number, ensembling) for number, group in enumerate(groups, start=1)]
+        if len(parts) == 1:
+            return parts[0][1]
+        return self.voting(parts, [round(sum(one.weight for one in group), 4) for group in groups], ensembling)
+
+    def _shared(self, group: Sequence[Member], number: int, ensembling: Ensembling) -> tuple[str, Call]:
+        """Members of one encoder as a named pipeline."""
+        named = [(_step(one), self.prepared(one)) for one in group]
+        if len(named) == 1:
+            return named[0][0], _pipeline(group[0].encoder, named[0][1])
+        weights = [round(one.weight, 4) for one in group]
+        return f"models_{number}", _pipeline(group[0].encoder, self.voting(named, weights, ensembling))
+
+    def scores(
+        self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
+        truth, positive, units = self.truth(splits.holdout), self.blueprint.positive, splits.holdout_units
+        asked = [name for name in also if METRICS[name].task == self.metric.task]
+        found = []
+        for name in dict.fromkeys((self.blueprint.metric, *asked, *self.side_metrics)):
+            metric = METRICS[name]
+            if undefined(metric, truth):
+                continue
+            bounds = interval(metric, truth, made, positive, units=units)
+            other = None if baseline is None else score(metric, truth, baseline, positive)
+            value = score(metric, truth, made, positive)
+            found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=other))
+        return found
+
+    def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
+        """By the paired bootstrap of the difference; not where the metric has no value."""
+        truth, units = self.truth(splits.holdout), splits.holdout_units
+        if undefined(self.metric, truth):
+            return False
+        return difference(self.metric, truth, made, baseline, self.blueprint.positive, units=units).low > 0
+
+    def unmeasured(self, splits: DataSplits) -> str:
+        return undefined(self.metric, self.truth(splits.holdout))
+
+    def importances(
+        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
+    ) -> tuple[FeatureImportance, ...]:
+        """How much worse the metric of the run becomes."""
+        blueprint, rows = self.blueprint, splits.holdout
+        columns = [column.name for column in blueprint.columns]
+        measure = Measure(self.metric, blueprint.positive)
+        asked = rows.drop(columns=blueprint.target)
+        return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
+
+    def report_data(
+        self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
+    ) -> ReportData:
+        return ReportData(
+            truth=None if made is None else self.truth(splits.holdout),
+            predictions=made,
+            positive=self.blueprint.positive,
+            limits=self.limits(),
+        )
+
+    def limits(self) -> tuple[str, ...]:
+        """What a model of this problem cannot do, in sentences."""
+        return ()
+
+
+def folds_of(
+    rows: pd.DataFrame, blueprint: Blueprint, strata: NDArray[Any] | None, groups: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """(n,): the fold in which each row is predicted.
+
+    Args:
+        strata: (n,) class names; None where rows need not be alike in all folds.
+        groups: (n,) equal for rows that stay together. Rows that are all of one group cannot stay together.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    count, seed = blueprint.folds.count, blueprint.seed
+    if blueprint.folds.kind == "time":
+        order = rows[blueprint.folds.by].rank(method="first", na_option="top").to_numpy() - 1
+        return np.asarray(order * count // len(rows), dtype=np.int64)
+    if groups is not None and 1 < len(np.unique(groups)) < len(groups):
+        count = min(count, len(np.unique(groups)))
+        grouped = GroupKFold if strata is None else StratifiedGroupKFold
+        parts = grouped(count, shuffle=True, random_state=seed).split(rows, strata, groups)
+    elif strata is not None and np.unique(strata, return_counts=True)[1].min() >= count:
+        parts = StratifiedKFold(count, shuffle=True, random_state=seed).split(rows, strata)
+    else:
+        parts = KFold(count, shuffle=True, random_state=seed).split(rows)
+    folds = np.empty(len(rows), dtype=np.int64)
+    for number, (_, valid) in enumerate(parts):
+        folds[valid] = number
+    return folds
+
+
+def folds_for(task: TaskSpec, profile: Profile, rows: int, rarest: int | None, outputs: int = 1) -> Folds:
+    """Folds cut as the hold-out was; more of them where rows are few, as each model then learns from nearly all.
+
+    `rarest` is the number of rows of the rarest class.
+    """
+    used = [one for one in profile.columns if one.kind not in UNUSABLE and one.name not in profile.dropped]
+    columns = sum(TEXT_COLUMNS if one.kind == "text" else 1 for one in used)
+    count = task.split.folds or usual_folds(rows, rows * columns * outputs, task.budget)
+    kind: Literal["stratified", "random"] = "random" if rarest is None else "stratified"
+    count = min(count, max(2, rows if rarest is None else rarest))
+    if by := profile.holdout.time or profile.split.time:
+        return Folds(count=count, kind="time", by=by)
+    if profile.split.group:
+        return Folds(count=count, kind="grouped", by=profile.split.group)
+    return Folds(count=count, kind=kind)
+
+
+def usual_folds(rows: int, work: int, budget: float) -> int:
+    """More folds where rows are few, fewer where each takes long or the budget is short."""
+    if rows >= MANY or work >= HEAVY or budget < SHORT:
+        return 3
+    return 8 if rows < FEW and work < LIGHT and budget >= 2 * SHORT else 5
+
+
+def first_metric(task: TaskSpec) -> str:
+    """The metric that the request names for the run, or first in a constraint; empty where it names none."""
+    return task.metric or next((one.metric for one in task.constraints if one.metric), "")
+
+
+def checked(table: pd.DataFrame, rows: int) -> None:
+    """Raises ValueError where predictions are not of so many rows."""
+    if len(table) != rows:
+        raise ValueError(f"{len(table)} predictions for {rows} rows")
+
+
+def _pipeline(encoder: Call, model: Call) -> Call:
+    return pipeline(("features", encoder), ("model", model))
+
+
+def _step(member: Member) -> str:
+    """The name of a member in an ensemble."""
+    return member.candidate.name.replace("-", "_").replace("__", "_")

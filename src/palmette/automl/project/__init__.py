@@ -1,0 +1,16 @@
+"""The delivered package: written from a blueprint and a selection, fitted and asked in the sandbox."""
+
+from palmette.automl.project.built import ANSWERS, FITTED, MODEL, BuiltPackage, run_program
+from palmette.automl.project.reading import in_file_form, in_file_names
+from palmette.automl.project.writer import write_package
+
+__all__ = [
+    "ANSWERS",
+    "FITTED",
+    "MODEL",
+    "BuiltPackage",
+    "in_file_form",
+    "in_file_names",
+    "run_program",
+    "write_package",
+]

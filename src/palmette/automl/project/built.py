@@ -1,0 +1,114 @@
+"""A package in a folder at work: fitted and asked in the sandbox, and read back by the harness."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palmette.automl.candidates import Blueprint
+from palmette.automl.measure import Predictions
+from palmette.automl.project.reading import in_file_names
+from palmette.engine.actor import TextFile
+from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox.reading import read_made
+from palmette.sandbox.supervisor.folders import remove
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MODEL = "model"
+FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})
+"""What a fit leaves in its folder."""
+ROWS, ANSWERS = "rows.parquet", "predictions.csv"
+FILE_MB = 4096
+"""Largest file that a package may write."""
+PREDICT_SECONDS = 900.0
+CELL_BYTES = 64
+"""Of a number in a file of predictions, at most."""
+MORE_COLUMNS = 8
+"""That predictions may have beside one for each class."""
+
+
+def run_program(
+    sandbox: Sandbox, folder: Path, *arguments: str, seconds: float, write: Path, read: Path | None = None
+) -> ExecutionResult:
+    """Runs a program of the package in a folder; `write` is the only folder that it may change."""
+    limits = Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB)
+    access = Access(write=(write,), read=(folder, *([read] if read else [])))
+    env = {"PYTHONPATH": str(folder)}
+    return sandbox.run(python_command(*arguments), cwd=folder, access=access, env=env, limits=limits)
+
+
+class BuiltPackage:
+    """A package in a folder, run in the sandbox only."""
+
+    def __init__(self, folder: Path, sandbox: Sandbox, blueprint: Blueprint) -> None:
+        self.folder, self.sandbox, self.blueprint = folder, sandbox, blueprint
+
+    def write(self, files: Iterable[TextFile]) -> None:
+        """Writes its files."""
+        for file in files:
+            path = self.folder / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text, encoding="utf-8")
+
+    def fit(self, rows: pd.DataFrame, scratch: Path, seconds: float, model: str = MODEL) -> ExecutionResult:
+        """Fits it on typed rows with their target; leaves the folder `model`, which has nothing else in it."""
+        data = self._laid_out(rows, scratch)
+        remove(str(self.folder / model))
+        (self.folder / model).mkdir()
+        given = ("--data", str(data), "--out", model, "--no-compare")
+        made = self.folder / model
+        done = run_program(self.sandbox, self.folder, "train.py", *given, seconds=seconds, write=made, read=scratch)
+        wrong = _unexpected(self.folder / model) if done.ok else ""
+        return done.model_copy(update={"exit_code": 1, "stderr": wrong}) if wrong else done
+
+    def predict(self, rows: pd.DataFrame, scratch: Path, model: str = MODEL) -> Predictions | ExecutionResult:
+        """Predictions of typed rows, which go without their target; how it ended if it fails.
+
+        `scratch` is emptied first: nothing that an earlier call left there can be taken for an answer.
+        """
+        from palmette.automl.problems.registry import problem_of
+
+        hidden = [name for name in (self.blueprint.target, self.blueprint.labels) if name]
+        data = self._laid_out(rows.drop(columns=hidden, errors="ignore"), scratch)
+        given = ("--model", model, "--input", str(data), "--output", str(scratch / ANSWERS))
+        done = run_program(self.sandbox, self.folder, "predict.py", *given, seconds=PREDICT_SECONDS, write=scratch)
+        if not done.ok:
+            return done
+        try:
+            return problem_of(self.blueprint).predictions(self._answers(scratch, len(rows)), len(rows))
+        except (OSError, ValueError, KeyError, csv.Error) as error:
+            return done.model_copy(update={"exit_code": 1, "stderr": f"Its predictions cannot be read: {error}"})
+
+    def _laid_out(self, rows: pd.DataFrame, scratch: Path) -> Path:
+        remove(str(scratch))
+        scratch.mkdir(parents=True)
+        in_file_names(rows, self.blueprint).to_parquet(scratch / ROWS, index=False)
+        return scratch / ROWS
+
+    def _answers(self, folder: Path, rows: int) -> pd.DataFrame:
+        """What `predict.py` wrote, as text, and one row more than asked for if there are more."""
+        import pandas as pd
+
+        classes = self.blueprint.classes
+        columns = len(classes) + MORE_COLUMNS
+        longest = max((len(name.encode()) for name in classes), default=0)
+        most = (rows + 2) * (columns * CELL_BYTES + longest) + 4 * columns * (longest + CELL_BYTES)
+        content = read_made(folder, ANSWERS, most)
+        header = next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ())
+        if len(header) > columns:
+            raise ValueError(f"{len(header)} columns are not predictions")
+        return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, nrows=rows + 1)
+
+
+def _unexpected(folder: Path) -> str:
+    """What is wrong with the files of a fitted model; empty if they are all there and nothing else is."""
+    found = {one.name for one in folder.iterdir()}
+    if missing := sorted(FITTED - found):
+        return f"train.py left no {', '.join(missing)}."
+    strange = sorted(found - FITTED)
+    return f"train.py left something else beside the model: {', '.join(strange)}." if strange else ""

@@ -1,0 +1,102 @@
+"""How the package reads a file like the user's, and rows written in the form that such a file has."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from palmette.automl.calls import source
+from palmette.automl.candidates import Blueprint, ColumnUse
+from palmette.automl.samples import Dialect, Reading, TableFormat
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def reader_source(format: TableFormat) -> str:
+    """The expression that reads the file at `path` with pandas.
+
+    >>> reader_source(TableFormat(dialect=Dialect(delimiter=";")))
+    'pd.read_csv(path, sep=";", dtype=str, keep_default_na=False)'
+    """
+    match format.format:
+        case "parquet":
+            return "pd.read_parquet(path)"
+        case "json":
+            return "pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)"
+        case "excel":
+            return "pd.read_excel(path, dtype=object)"
+        case "csv":
+            return f"pd.read_csv(path, {_options(format.dialect)}dtype=str, keep_default_na=False)"
+
+
+def _options(dialect: Dialect) -> str:
+    usual = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
+    given = {
+        "sep": dialect.delimiter or ",",
+        "encoding": dialect.encoding,
+        "quotechar": dialect.quote or '"',
+        "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
+        "escapechar": dialect.escape or None,
+        "skiprows": dialect.skipped,
+    }
+    options = [f"{name}={source(value)}" for name, value in given.items() if value != usual[name]]
+    return "".join(f"{one}, " for one in [*options, *([] if dialect.header else ["header=None"])])
+
+
+def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
+    """Typed rows under the names of the file, with the target and other columns that validation needs if there are.
+
+    Of a target whose numbers were made classes, a number of the class stands for it.
+    """
+    if blueprint.threshold is not None and blueprint.target in rows:
+        numbers = dict(zip(blueprint.threshold.classes, blueprint.threshold.stand_ins, strict=True))
+        rows = rows.assign(**{blueprint.target: rows[blueprint.target].map(numbers)})
+    names = {one.name: one.in_file for one in blueprint.columns}
+    names |= {blueprint.target: blueprint.target_in_file or blueprint.target}
+    names |= {name: name for name in (blueprint.labels, blueprint.folds.by) if name not in names}
+    return rows[[name for name in names if name in rows]].rename(columns=names)
+
+
+def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
+    """The same with numbers and dates written as in the file: what people send to the endpoint."""
+    frame = in_file_names(rows, blueprint)
+    return frame.assign(**{one.in_file: _written(frame[one.in_file], one) for one in blueprint.columns})
+
+
+def _written(values: pd.Series[Any], column: ColumnUse) -> pd.Series[Any]:
+    import pandas as pd
+
+    reading = column.reading
+    if column.kind == "number" and (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
+        texts = [None if value != value else number_text(float(value), reading) for value in values]
+    elif column.kind == "datetime":
+        texts = [None if value != value else date_text(value, reading.formats) for value in values]
+    else:
+        return values
+    return values.astype(object).mask(values.notna(), pd.Series(texts, index=values.index, dtype=object))
+
+
+def number_text(value: float, reading: Reading) -> str:
+    """A number as the column writes it.
+
+    >>> number_text(1164.5, Reading(form="number", decimal=",", thousands=".", affix="€"))
+    '€1.164,5'
+    """
+    text = repr(value)
+    if not math.isfinite(value) or "e" in text:
+        return text
+    whole, _, rest = text.partition(".")
+    grouped = f"{int(whole):,}".replace(",", reading.thousands) if reading.thousands and whole != "-0" else whole
+    return f"{reading.affix}{grouped}" + (f"{reading.decimal}{rest}" if rest != "0" else "")
+
+
+def date_text(value: pd.Timestamp, formats: Sequence[str]) -> str:
+    """A timestamp in the first format of its column, where that has all of it; else in ISO 8601."""
+    import pandas as pd
+
+    text = value.strftime(formats[0]) if formats else ""
+    same = formats and pd.to_datetime(text, format=formats[0], errors="coerce") == value
+    return text if same else value.isoformat()

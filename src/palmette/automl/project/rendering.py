@@ -1,0 +1,105 @@
+"""From templates to the files of a package, laid out by ruff where it is installed."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palmette.automl import calls
+from palmette.engine.actor import TextFile
+from palmette.sandbox.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+WIDTH = 120
+"""Characters in a line of a package."""
+
+
+def rendered(facts: Mapping[str, Any], package: str, texts: Mapping[str, str]) -> tuple[TextFile, ...]:
+    """The files of all templates, and `texts` by path, in order of their paths.
+
+    What stands in the folder `package` of the templates gets the package's own name.
+    """
+    environment, made = _environment(), dict(texts)
+    for path in sorted(TEMPLATES.rglob("*.j2")):
+        name = path.relative_to(TEMPLATES).as_posix()
+        made[_named(name, package)] = environment.get_template(name).render(facts)
+    return tuple(TextFile(path=path, text=text) for path, text in sorted(_formatted(made).items()))
+
+
+def one_line(text: str) -> str:
+    """Words that stay on one line and cannot end a docstring.
+
+    >>> one_line("two\\nlines end\\\\ here")
+    'two lines end/ here'
+    """
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(plain.replace("\\", "/").replace('"""', "'''").split())
+
+
+def sentence(text: str) -> str:
+    """Words on one line with a full stop.
+
+    >>> sentence("  because\\nof this "), sentence("Why?")
+    ('because of this.', 'Why?')
+    """
+    plain = one_line(text)
+    return plain if plain.endswith((".", "!", "?")) or not plain else f"{plain}."
+
+
+def wrapped(text: str, indent: int = 0, begin: str = "") -> str:
+    """Words in lines that begin so; the first line has no indent, as the template gives it."""
+    start = " " * indent
+    lines = textwrap.wrap(one_line(text), WIDTH - indent - len(begin), break_long_words=True, break_on_hyphens=False)
+    return f"\n{start}".join(f"{begin}{one}" for one in lines)
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {
+        "py": calls.source,
+        "line": one_line,
+        "sentence": sentence,
+        "wrapped": wrapped,
+        "comment": functools.partial(wrapped, begin="# "),
+    }
+    return environment
+
+
+def _named(template: str, package: str) -> str:
+    path = template.removesuffix(".j2")
+    return f"{package}/{path.removeprefix('package/')}" if path.startswith("package/") else path
+
+
+def _formatted(texts: Mapping[str, str]) -> dict[str, str]:
+    """The same files laid out by ruff, if it is installed."""
+    with temporary_folder() as folder:
+        for path, text in texts.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+        if _ruff(["check", "--fix-only", "--quiet", "--select", "I,F401"], folder):
+            _ruff(["format", "--quiet"], folder)
+        return {path: (folder / path).read_text(encoding="utf-8") for path in texts}
+
+
+def _ruff(arguments: Sequence[str], folder: Path) -> bool:
+    """Whether ruff ran and refused nothing."""
+    command = [sys.executable, "-P", "-m", "ruff", *arguments, "--no-cache", "."]  # not the folder's own ruff
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0

@@ -1,0 +1,236 @@
+"""From a blueprint and a selection to the files of the delivered package."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import packages_distributions, version
+from typing import Any
+
+from palmette.automl.artefacts import LeaderboardRow
+from palmette.automl.calls import Call, paths_of, source
+from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode
+from palmette.automl.formatting import metric as metric_in_words
+from palmette.automl.kinds import Kind
+from palmette.automl.project.layout import COMPONENTS, FEATURES, MODEL, ModelCalls, imports_of, laid_out
+from palmette.automl.project.metrics import direction, metric_source
+from palmette.automl.project.reading import in_file_form, reader_source
+from palmette.automl.project.rendering import one_line, rendered
+from palmette.automl.project.vendoring import vendored
+from palmette.automl.trials import Selection
+from palmette.engine.actor import TextFile
+
+EXAMPLES = 4
+"""Rows for tests and documentation."""
+LEADERS = 5
+"""Candidates that model.py names."""
+WHOLE = re.compile(r"-?(0|[1-9]\d*)")
+
+
+def write_package(
+    blueprint: Blueprint,
+    selection: Selection,
+    modules: Sequence[OwnCode] = (),
+    leaderboard: Sequence[LeaderboardRow] = (),
+) -> tuple[TextFile, ...]:
+    """The package's files, in order of their paths; formatted where ruff is installed."""
+    return files_of(blueprint, model_calls(blueprint, selection), selection, modules, leaderboard)
+
+
+def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
+    """The delivered model as calls."""
+    from palmette.automl.composition import encoder_of, learner_named, learner_of, reader_of
+    from palmette.automl.problems.problem import Member
+    from palmette.automl.problems.registry import problem_of
+
+    members = tuple(
+        Member(
+            one.candidate,
+            one.weight,
+            encoder_of(one.candidate, blueprint),
+            learner_of(one.candidate, blueprint, one.rounds),
+        )
+        for one in selection.members
+    )
+    layouts = tuple(learner_named(one.candidate.learner).layout for one in selection.members)
+    estimator = problem_of(blueprint).assembled(members, selection.ensembling, selection.class_weights)
+    return ModelCalls(reader_of(blueprint), _target_reader(blueprint), members, layouts, estimator)
+
+
+def _target_reader(blueprint: Blueprint) -> Call | None:
+    """Reads the target as a column is read."""
+    from palmette.automl.composition import reader_of
+
+    if not (target := blueprint.target or blueprint.labels):
+        return None
+    column = ColumnUse(
+        name=target,
+        source=blueprint.target_in_file,
+        kind=_target_kind(blueprint),
+        reading=blueprint.target_reading,
+    )
+    return reader_of(blueprint.model_copy(update={"columns": (column,), "derived": ()}))
+
+
+def _target_kind(blueprint: Blueprint) -> Kind:
+    """How the target is read; yes and no may have several spellings."""
+    if blueprint.threshold is not None or not (blueprint.classes or blueprint.labels):
+        return "number"
+    spelt = blueprint.target_reading.form == "boolean" and len(blueprint.classes) == 2
+    return "boolean" if spelt else "category"
+
+
+def _target_type(blueprint: Blueprint) -> str:
+    """The end of the expression that makes targets of read values."""
+    from palmette.automl.samples.column_kinds import TRUE
+
+    match _target_kind(blueprint):
+        case "boolean":
+            yes, no = sorted(blueprint.classes, key=lambda name: name.casefold() not in TRUE)
+            return f".map({source({1.0: yes, 0.0: no})})"
+        case "number":
+            return ".astype(float)"
+        case _:
+            return ".astype(int)" if _are_whole(blueprint) else ".astype(str)"
+
+
+def files_of(
+    blueprint: Blueprint,
+    calls: ModelCalls,
+    selection: Selection,
+    modules: Sequence[OwnCode] = (),
+    leaderboard: Sequence[LeaderboardRow] = (),
+) -> tuple[TextFile, ...]:
+    """The package's files for a model that is there as calls."""
+    groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
+    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in groups.items()})
+    of_features = [*([calls.target] if calls.target else []), *(one.call for one in layout.features)]
+    of_model = [*(one.call for one in layout.members), layout.model]
+    examples = _examples(blueprint)
+    facts = {
+        **_about(blueprint, selection, leaderboard),
+        **_reading(blueprint),
+        "layout": layout,
+        "target_reader": calls.target,
+        "groups": groups,
+        "own": own,
+        "imports": {
+            "features": imports_of(of_features, own, FEATURES),
+            "model": imports_of(of_model, own, MODEL),
+        },
+        "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
+        "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
+    }
+    texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored([*of_features, *of_model])}
+    texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
+    files = rendered(facts, blueprint.package, {f"{blueprint.package}/{path}": text for path, text in texts.items()})
+    return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint)))
+
+
+def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
+    """What the package is, and why the model is what it is."""
+    positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
+    whole = _are_whole(blueprint)
+    columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
+    what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
+    return {
+        "blueprint": blueprint,
+        "package": blueprint.package,
+        "about": f"Predicts {what} from {columns}" if blueprint.target else f"Finds clusters in {columns}",
+        "why": selection.reason or f"the best of the candidates by {metric_in_words(selection.metric)}",
+        "leaders": _leaders(leaderboard),
+        "metric": metric_in_words(blueprint.metric),
+        "selection_score": selection.score,
+        "direction": direction(blueprint.metric),
+        "metric_source": metric_source(blueprint, source(int(positive) if whole else positive)),
+        "whole_classes": whole,
+        "most_probable": selection.class_weights is None,
+        "clusters": not blueprint.target,
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+    }
+
+
+def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
+    """The best few and the delivered one, a line each."""
+    rows = [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen]
+    width = max((len(one_line(row.name)) for row in rows), default=0)
+    return [
+        f"- {one_line(row.name):{width}} {row.score:.4g} ({row.low:.4g} to {row.high:.4g})" + ", delivered" * row.chosen
+        for row in rows
+    ]
+
+
+def _are_whole(blueprint: Blueprint) -> bool:
+    """Whether classes are whole numbers, which the package predicts as such."""
+    is_text = _target_kind(blueprint) == "category"
+    return is_text and bool(blueprint.classes) and all(map(WHOLE.fullmatch, blueprint.classes))
+
+
+def _reading(blueprint: Blueprint) -> dict[str, Any]:
+    """How files are read, and how rows are held out."""
+    in_file = {one.name: one.in_file for one in blueprint.columns}
+    by = blueprint.folds.by
+    return {
+        "target": blueprint.target or blueprint.labels,
+        "target_in_file": blueprint.target_in_file or blueprint.target or blueprint.labels,
+        "threshold": blueprint.threshold,
+        "target_type": _target_type(blueprint),
+        "in_file": list(in_file.values()),
+        "renamed": any(name != own for name, own in in_file.items()),
+        "reader": reader_source(blueprint.format),
+        "has_text": any(one.kind in ("text", "image", "audio", "vector") for one in blueprint.columns),
+        "folds": blueprint.folds.kind if by else "",
+        "group_in_file": in_file.get(by, by),
+        "times": f"{'typed_columns().fit_transform(rows)' if by in in_file else 'rows'}[{source(by)}]",
+    }
+
+
+def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
+    """The columns by kind, under the names that features.py gives to their lists."""
+    kinds = dict.fromkeys(one.kind for one in blueprint.columns)
+    groups = {f"{kind.upper()}_COLUMNS": [one for one in blueprint.columns if one.kind == kind] for kind in kinds}
+    derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
+    return groups | ({"DERIVED_COLUMNS": derived} if derived else {})
+
+
+def _examples(blueprint: Blueprint) -> list[dict[str, Any]]:
+    """Rows made of the columns' examples as a file has them: column by column, never a row of the data."""
+    import pandas as pd
+
+    columns = {
+        one.name: [one.examples[place % len(one.examples)] if one.examples else None for place in range(EXAMPLES)]
+        for one in blueprint.columns
+    }
+    dates = [one.name for one in blueprint.columns if one.kind == "datetime"]
+    frame = pd.DataFrame(columns, dtype=object)
+    frame[dates] = (
+        frame[dates].apply(pd.to_datetime, format="ISO8601", utc=True).apply(lambda one: one.dt.tz_localize(None))
+    )
+    made = in_file_form(frame, blueprint)
+    return [{str(name): value for name, value in row.items()} for row in made.to_dict("records")]
+
+
+@cache
+def _distributions() -> Mapping[str, Sequence[str]]:
+    """By module that can be imported, the packages that it comes from; to find them takes a second."""
+    return packages_distributions()
+
+
+def _requirements(files: Sequence[TextFile], blueprint: Blueprint) -> str:
+    """What the package imports, and what serves it, in the versions that are installed here."""
+    used = {"uvicorn", {"parquet": "pyarrow", "excel": "openpyxl"}.get(blueprint.format.format, "pandas")}
+    for file in files:
+        if file.path.endswith(".py") and not file.path.startswith("tests/"):
+            for node in ast.walk(ast.parse(file.text)):
+                if isinstance(node, ast.Import):
+                    used |= {one.name.partition(".")[0] for one in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    used.add(node.module.partition(".")[0])
+    known = _distributions()
+    names = {known[one][0] for one in used - sys.stdlib_module_names - {blueprint.package} if one in known}
+    return "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in sorted(names))

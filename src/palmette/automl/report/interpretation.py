@@ -1,0 +1,134 @@
+"""How a request was read: each value with the words, flag or default that it comes from, as it is shown everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from palmette.automl.candidates import Blueprint
+from palmette.automl.formatting import clean, constraint, learner, many, metric, seconds, share
+from palmette.automl.task_spec.spec import Clusters, Constraint, LearnerWish, Source, SplitSpec, TaskSpec
+
+LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "baseline": "compared with"}
+ORIGINS = {
+    "flag": "flag",
+    "file": "task.yaml",
+    "sentence": "the request",
+    "model": "the request, read by a language model",
+    "answer": "your answer",
+    "data": "the data",
+    "default": "default",
+}
+
+
+class Interpreted(NamedTuple):
+    """A field of the request; texts."""
+
+    field: str
+    value: str
+    source: str
+    """Where the value comes from."""
+
+
+def _names(found: tuple[str, ...]) -> str:
+    return ", ".join(found)
+
+
+def _places(found: tuple[str, ...]) -> str:
+    return ", ".join(place.rstrip("/").rpartition("/")[2] for place in found)
+
+
+def _constraints(found: tuple[Constraint, ...]) -> str:
+    return "; ".join(map(constraint, found))
+
+
+def _learners(found: tuple[LearnerWish, ...]) -> str:
+    return "; ".join(f"{LEVELS[one.level]} {learner(one.name)}" for one in found)
+
+
+def _split(found: SplitSpec) -> str:
+    parts = (
+        f"{found.by} {found.column}".strip(),
+        f"{share(found.test_share)} held out" if found.test_share else "no hold-out",
+        f"from {found.test_from} on" if found.test_from else "",
+        many(found.folds, "fold") if found.folds else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _clusters(found: Clusters) -> str:
+    if found.count:
+        return str(found.count)
+    bounds = ((found.least, "at least"), (found.most, "at most"))
+    return ", ".join(f"{words} {bound}" for bound, words in bounds if bound)
+
+
+SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "problem": str,
+    "target": str,
+    "threshold": str,
+    "positive": str,
+    "labels": str,
+    "clusters": _clusters,
+    "metric": metric,
+    "include": _names,
+    "exclude": _names,
+    "known_after": _names,
+    "group_by": str,
+    "time": str,
+    "split": _split,
+    "constraints": _constraints,
+    "learners": _learners,
+    "prefer": _names,
+    "tracks": _names,
+    "ensemble": lambda found: "several models together" if found else "one model",
+    "data": _places,
+    "table": str,
+    "budget": seconds,
+    "plans": str,
+    "seed": str,
+    "out": str,
+}
+"""Fields in the order of the screen, each with its writer."""
+DECIDED = ("problem", "target", "metric", "positive")
+"""Fields that the data decide where the request leaves them open."""
+
+
+def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[Interpreted, ...]:
+    """The fields that were given, read or assumed; with the blueprint, those that the data have decided as well."""
+    found = []
+    for name, written in SHOWN.items():
+        value, sources = getattr(task, name), _sources(task, name)
+        if name in DECIDED and not value and blueprint and getattr(blueprint, name):
+            value, sources = getattr(blueprint, name), sources or [Source(origin="data")]
+        is_default = value == type(task).model_fields[name].get_default(call_default_factory=True)
+        if value not in (None, "", ()) and (sources or not is_default):
+            text = written(value)
+            words = dict.fromkeys(_source(one, name) for one in sources)
+            found.append(Interpreted(name, text, "; ".join(words) or "default"))
+    return tuple(one for one in found if one.value)
+
+
+def interpretation_lines(task: TaskSpec) -> list[str]:
+    """The interpretation as text: a line for each field, and for each wish that has no effect."""
+    rows = [[clean(text) for text in one] for one in interpretation(task)]
+    field, value = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
+    lines = [f"{row[0]:<{field}}  {row[1]:<{min(value, 40)}}  {row[2]}" for row in rows]
+    unread = [f"? not understood, without effect: {clean(words)}" for words in task.unread]
+    return [*lines, *unread, *(f"✗ cannot be met: {clean(words)}" for words in task.unmet)]
+
+
+def _sources(task: TaskSpec, name: str) -> list[Source]:
+    """Of a field, or of its parts."""
+    return [one for field, one in task.sources.items() if field == name or field.startswith(f"{name}.")]
+
+
+def _source(source: Source, name: str) -> str:
+    match source.origin:
+        case "flag" if source.words:
+            return source.words.partition(" ")[0] if name == "data" else source.words  # paths are long
+        case "sentence" | "model" | "answer" if source.words:
+            reader = ", read by a language model" if source.origin == "model" else ""
+            return f"“{source.words}”{reader}"
+        case _:
+            return f"{ORIGINS[source.origin]}{': ' + source.words if source.words else ''}"

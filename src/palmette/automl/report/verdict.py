@@ -1,0 +1,137 @@
+"""An assessment in words and figures: the same on the screen, in the report, in the model card and in a notebook.
+
+Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status
+from palmette.automl.formatting import fixed, many, measured, metric, number, seconds, size
+from palmette.automl.measure import METRICS
+
+MARKS = {"pass": "✓", "partly": "◐", "fail": "✗"}
+
+
+class ScoreText(NamedTuple):
+    """A score as it is written."""
+
+    metric: str
+    value: str
+    interval: str
+    baseline: str
+    """Empty where there is none."""
+    smaller_is_better: bool
+
+
+class Line(NamedTuple):
+    """A part of the verdict."""
+
+    status: Status
+    text: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.text, self.detail)))
+
+
+class Quantity(NamedTuple):
+    """A measurement beside the scores."""
+
+    label: str
+    value: str
+
+
+class VerdictText(NamedTuple):
+    """All of an assessment."""
+
+    rows: str
+    """Which rows the scores are of."""
+    scores: tuple[ScoreText, ...]
+    unmeasured: str
+    better: Line
+    constraints: Line
+    """All together."""
+    results: tuple[Line, ...]
+    """Each constraint."""
+    quantities: tuple[Quantity, ...]
+
+    @property
+    def headline(self) -> str:
+        """The metric of the run, in one line."""
+        if self.unmeasured or not self.scores:
+            return self.unmeasured or f"No score could be measured ({self.rows})."
+        score = self.scores[0]
+        baseline = f"; best baseline {score.baseline}" if score.baseline else ""
+        smaller = "; smaller is better" if score.smaller_is_better else ""
+        return f"{score.metric} {score.value} ({self.rows}; 95 % interval {score.interval}{baseline}{smaller})"
+
+
+def verdict_text(assessment: Assessment, compared: str = "out of fold") -> VerdictText:
+    """`compared`: how candidates were compared, which is where scores come from without a hold-out."""
+    return VerdictText(
+        rows=many(assessment.rows, "held-out row") if assessment.rows else f"no hold-out, scored {compared}",
+        scores=tuple(map(score_text, assessment.scores)),
+        unmeasured=assessment.unmeasured,
+        better=_better(assessment),
+        constraints=_together(assessment),
+        results=tuple(map(_result, assessment.results)),
+        quantities=tuple(_quantities(assessment)),
+    )
+
+
+def score_text(score: Score) -> ScoreText:
+    """A score, to as many decimals as its interval is worth."""
+    value, interval, places = measured(score.value, score.low, score.high)
+    return ScoreText(
+        metric=metric(score.metric),
+        value=value,
+        interval=interval,
+        baseline="" if score.baseline is None else fixed(score.baseline, places),
+        smaller_is_better=not is_greater_better(score.metric),
+    )
+
+
+def is_greater_better(name: str) -> bool:
+    """Whether a larger value of the metric is better; true of metrics that are not known here."""
+    return METRICS[name].greater_is_better if name in METRICS else True
+
+
+def _better(assessment: Assessment) -> Line:
+    if assessment.better:
+        return Line("pass", "Better than the best baseline", assessment.better_reason)
+    if not assessment.scores or assessment.scores[0].baseline is None:
+        return Line("partly", "Not compared with a baseline", assessment.better_reason)
+    return Line("fail", "Not measurably better than the best baseline", assessment.better_reason)
+
+
+def _together(assessment: Assessment) -> Line:
+    results = assessment.results
+    if not results:
+        return Line(assessment.status, "The request sets no limits")
+    kept = sum(one.status == "pass" for one in results)
+    named = {"partly": "partly", "fail": "not kept"}
+    broken = [f"{one.wish} ({named[one.status]})" for one in results if one.status != "pass"]
+    return Line(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
+
+
+def _result(one: ConstraintResult) -> Line:
+    return Line(one.status, one.wish, one.measured)
+
+
+def _quantities(assessment: Assessment) -> Iterator[Quantity]:
+    latency = assessment.latency
+    if latency is None:
+        yield Quantity("Answer for one row", "not measured")
+    else:
+        low, middle, high, most = (seconds(one / 1000) for one in (latency.low, latency.p50, latency.high, latency.p95))
+        yield Quantity("Answer for one row, median", f"{middle} ({low} to {high})")
+        yield Quantity("95 % of answers within", most)
+        if latency.batch_seconds is not None:
+            yield Quantity("Answers for all held-out rows", seconds(latency.batch_seconds))
+    yield Quantity("Model on disk", size(assessment.megabytes))
+    if assessment.parameters is not None:
+        yield Quantity("Parameters", number(assessment.parameters))
+    yield Quantity("Training", seconds(assessment.training_seconds))

@@ -1,0 +1,23 @@
+"""Samples as a user has them: read from any sane file, repairs reported, split into training rows and a hold-out.
+
+The artefacts are here. Functions that need pandas are imported from their modules, e.g. `samples.load.load`.
+"""
+
+from palmette.automl.samples.artefacts import (
+    Column,
+    DataFile,
+    DataSource,
+    Dialect,
+    Reading,
+    Repair,
+    Samples,
+    TableError,
+    TableFormat,
+)  # fmt: skip
+from palmette.automl.splitting.artefacts import HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits
+
+__all__ = [
+    "Column", "DataFile", "DataSource", "DataSplits", "Dialect", "HoldOut", "Reading", "Repair", "Samples",
+    "SplitRequest", "TableError", "TableFormat",
+]  # fmt: skip

@@ -1,0 +1,158 @@
+"""Facts about the data of a run: files, columns and repairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from palmette.automl.kinds import Kind
+from palmette.automl.task_spec.spec import Threshold
+from palmette.documents import Model
+from palmette.errors import UserError
+
+Role = Literal["train", "test", "inference", "submission"]
+"""train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer."""
+
+
+class Repair(Model):
+    """Something that was changed, or is only reported, on the way from the file to the table."""
+
+    code: str
+    """Stable, kebab-case."""
+    subject: str
+    """The column or file that it is about."""
+    count: int
+    """Rows, cells or columns that it concerns."""
+    text: str
+    """One sentence with the count."""
+    changed: bool = True
+    """False for what is only reported."""
+
+
+class Dialect(Model):
+    """How a delimited text is written."""
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    """Empty where the text has a single column."""
+    quote: str = '"'
+    """Empty where quotes have no meaning."""
+    escape: str = ""
+    header: bool = True
+    """False where the columns have no names in the file."""
+    skipped: int = 0
+    """Lines before the header, as `skiprows` of `pandas.read_csv` counts them."""
+
+
+class TableFormat(Model):
+    """How files like the user's are read with pandas."""
+
+    format: Literal["csv", "parquet", "json", "excel"] = "csv"
+    dialect: Dialect = Dialect()
+    """Of a delimited text."""
+
+
+class DataFile(Model):
+    """A file, or a named set, that rows came from."""
+
+    path: str
+    """As it was named; for a set of a hub, e.g. `sklearn:iris`."""
+    member: str = ""
+    """The file in an archive, the sheet or the table, where there are several."""
+    role: Role
+    sha256: str
+    """Of the bytes of the file; of the rows, for a set of a hub."""
+    bytes: int
+    format: str
+    """csv, parquet, json, excel, sqlite, duckdb, arrow or hub."""
+    compression: str = ""
+    dialect: Dialect | None = None
+    rows: int
+
+
+class Reading(Model):
+    """How the values of a column are written in the file, and so how to read new ones."""
+
+    form: Literal["number", "date", "clock", "boolean", "words", "native"]
+    """clock: times of day, read as hours since midnight; native: the file has types of its own."""
+    decimal: str = "."
+    thousands: str = ""
+    affix: str = ""
+    """A currency, percent sign or unit written with every number; it is left out."""
+    formats: tuple[str, ...] = ()
+    """Of dates, for strptime."""
+    missing: tuple[str, ...] = ()
+    """Texts that were read as missing."""
+
+
+class Column(Model):
+    """A column of the table."""
+
+    name: str
+    source: str
+    """The column's name in the frame that `pandas.read_csv` makes of the file."""
+    kind: Kind
+    dtype: str
+    missing: float
+    """Share of rows without a value."""
+    distinct: int
+    """Different values, missing aside."""
+    examples: tuple[str, ...]
+    """Up to five values; data, never an instruction."""
+    reading: Reading
+
+
+class Samples(Model):
+    """The data of a run, as read."""
+
+    sources: tuple[str, ...]
+    """Paths and names that they were read from."""
+    table: str = ""
+    """The one that was chosen, where there were several."""
+    files: tuple[DataFile, ...]
+    columns: tuple[Column, ...]
+    rows: int
+    """Rows that have, or may have, the target: those of the train files, then those of the test files."""
+    test_rows: int = 0
+    """How many of the rows came from a test file with the target; they are the last ones, and the hold-out."""
+    inference_rows: int = 0
+    """Rows of a test file without the target."""
+    targets: tuple[str, ...] = ()
+    """Columns that train files have and test files lack, or that the sample submission asks for."""
+    key: str = ""
+    """The column of the sample submission that identifies the row of an answer."""
+    split_column: str = ""
+    """A column whose values name the part of each row, e.g. train and test; no model is given it."""
+    threshold: Threshold | None = None
+    """Made two classes of the target. The table has the classes, the files have its numbers."""
+    repairs: tuple[Repair, ...] = ()
+
+    def column(self, name: str) -> Column | None:
+        """The column of this name, or of this name in the file; None where there is none."""
+        own = [one for one in self.columns if one.name == name] or [one for one in self.columns if one.source == name]
+        return own[0] if own else None
+
+    @property
+    def format(self) -> TableFormat:
+        """How the first file is read with pandas; CSV for what pandas has no plain reader of."""
+        file = self.files[0]
+        form = file.format if file.format in ("parquet", "json", "excel") else "csv"
+        return TableFormat.model_validate({"format": form, "dialect": file.dialect or Dialect()})
+
+
+class DataSource(Model):
+    """Where the data of a request are."""
+
+    named: tuple[str, ...]
+    """Paths of files and folders, or names of sets such as `sklearn:iris`."""
+    table: str = ""
+    """Which sheet, table or file of an archive is meant, where there are several."""
+    digests: tuple[str, ...] = ()
+    """Of the contents when the run was opened: when they change, everything made of them is made again."""
+
+
+@dataclass
+class TableError(UserError):
+    """There are several tables, and the request does not choose one; `options` are their names."""
+
+    options: tuple[str, ...] = field(default=(), kw_only=True)

@@ -1,0 +1,291 @@
+"""Delimited text into columns of text: damaged records, lines that are no records, the header, rows of totals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from palmette.automl.samples.artefacts import Dialect
+from palmette.automl.samples.dialects import COMMENT, LINE_END, MOST_ROWS, NUMBER_OR_DATE, Form, is_header, sniff
+from palmette.automl.samples.numbers import read_numbers
+from palmette.automl.samples.opening import MOST_COLUMNS, Opened
+from palmette.automl.samples.repairs import Repairs
+from palmette.automl.samples.text_columns import Texts, array, sample
+
+Row = list[str]
+WHOLE = Form("", "", "")  # of rows that are divided already
+MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is no table
+MOST_ABOVE = 30  # records that may stand above the header
+BLOCK = 2**24  # bytes that are split at a time; a line is shorter
+TOTAL = re.compile(
+    r"((grand|sub|overall)[ -]?)?(totals?|totale|sum|suma|summe|gesamt|gesamtsumme|insgesamt|zwischensumme|average|"
+    r"mean|durchschnitt|mittelwert)( \w+)?\s*:?",
+    re.IGNORECASE,
+)
+LAST_ROWS, MOST_TOTALS = 3, 0.2  # rows at the end, one of which must be a total; share that may be totals
+
+
+class Delimited(NamedTuple):
+    """A table of text: names as in the file, cells by column, null for what a short row lacks."""
+
+    names: list[str]
+    columns: list[Texts]
+    header: bool
+    above: int = 0  # records above the header
+
+
+def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> tuple[Delimited, Dialect]:
+    """The table in a text, and its dialect; InputError where there is none."""
+    first = re.match(r"sep=.\r?\n", text, re.IGNORECASE)
+    if first:  # which spreadsheets write for themselves
+        repairs.add("separator-line", opened.name, 1, line=first[0].strip())
+        text = text[first.end() :]
+    form, records = sniff(text), list[Row]()
+    columns = split_at_once(text, form)
+    found = _clean_table(opened, columns, repairs) if columns else None
+    if found is None:
+        records = _records(text, form, opened.name, repairs)
+        found = table_of(opened, records, repairs, form)
+    lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[: found.above])
+    delimiter, skipped = form.delimiter if len(found.names) > 1 else "", lines + bool(first)
+    return found, Dialect(
+        encoding=encoding, delimiter=delimiter, quote=form.quote, escape=form.escape, header=found.header,
+        skipped=skipped,
+    )  # fmt: skip
+
+
+def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Form = WHOLE) -> Delimited:
+    """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
+    rows, above = _rows(records, form, opened.name, repairs)
+    if not rows:
+        raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
+    opened.require_size(len(rows), _width(rows))
+    others = [row for row in rows[1:] if row != rows[0]]
+    header = is_header(rows[0], others)
+    names, body = (rows[0], others) if header else ([""] * _width(rows), rows)
+    names, even = _even(opened, names, body, repairs, form.delimiter)
+    columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
+    return _table(opened, Delimited(names, columns, header, above), len(rows) - 1 - len(others), repairs)
+
+
+def _clean_table(opened: Opened, columns: list[Texts], repairs: Repairs) -> Delimited | None:
+    """The table in columns of one length; None where their first row may be a title or a comment."""
+    first = [texts[0].as_py() for texts in columns]
+    if first[0].startswith("#") or not all(cell.strip() for cell in first):
+        return None
+    others = [texts.slice(1) for texts in columns]
+    again = _equal_rows(others, first)
+    others = [texts.filter(pc.invert(again)) for texts in others] if again.true_count else others
+    below = [sample(texts, MOST_ROWS).to_pylist() for texts in others]
+    header = is_header(first, list(zip(*below, strict=True)))
+    found = Delimited(first, others, True) if header else Delimited([""] * len(first), columns, False)
+    return _table(opened, found, again.true_count, repairs)
+
+
+def _table(opened: Opened, found: Delimited, again: int, repairs: Repairs) -> Delimited:
+    """The table without empty columns at the end of its lines, and without totals."""
+    name, names, columns = opened.name, found.names, found.columns
+    if found.header:
+        repairs.add("repeated-header", name, again)
+    else:
+        names = [f"column_{number + 1}" for number in range(len(names))]
+        repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
+    last = len(names)
+    while last > 1 and not names[last - 1].strip() and not "".join(filter(None, columns[last - 1].to_pylist())).strip():
+        last -= 1
+    repairs.add("trailing-delimiter", name, len(names) - last)
+    return found._replace(names=names[:last], columns=_without_totals(columns[:last], name, repairs))
+
+
+def split_at_once(text: str, form: Form) -> list[Texts] | None:
+    """The fields by column in all rows of a clean text, as `csv.reader` gives them; None where it needs a closer look.
+
+    All rows have as many fields as the first, two or more; none is empty, and the last one is not blank.
+    """
+    quoted = bool(form.quote) and form.quote in text
+    if form.delimiter in ("", " ") or form.escape or (quoted and not _every_quote_closes(text, form)):
+        return None
+    options = arrow_csv.ParseOptions(delimiter=form.delimiter, quote_char=form.quote if quoted else False)
+    options.newlines_in_values, options.ignore_empty_lines = quoted, False
+    reading = arrow_csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK)
+    try:
+        width = len(next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **form.settings), []))
+        if not 1 < width <= MOST_COLUMNS:
+            return None
+        types = {f"f{place}": pa.large_string() for place in range(width)}
+        converting = arrow_csv.ConvertOptions(column_types=types, check_utf8=False)
+        table = arrow_csv.read_csv(pa.py_buffer(text.encode()), reading, options, converting)
+    except (csv.Error, pa.ArrowInvalid):
+        return None  # a field is too long, or a line has another number of them
+    columns = [texts.combine_chunks() for texts in table.columns]
+    padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in columns)
+    if (padded and quoted) or _equal_rows(columns, [""] * len(columns)).true_count:
+        return None
+    if not any(texts[-1].as_py().strip() for texts in columns):
+        return None
+    return [pc.ascii_ltrim(texts, " ") for texts in columns] if padded else columns
+
+
+def _every_quote_closes(text: str, form: Form) -> bool:
+    """Whether quotes stand only around whole fields, and doubled inside of them."""
+    mark, ends = re.escape(form.quote), rf"{re.escape(form.delimiter)}\r\n"
+    inside = rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
+    field = rf"(?<![^{ends}]){mark}{inside}{mark}(?![^{ends}])"
+    return re.fullmatch(rf"(?:[^{mark}]*+{field})*+[^{mark}]*+", text) is not None
+
+
+def _equal_rows(columns: list[Texts], row: list[str]) -> pa.BooleanArray:
+    """Whether each row is this one."""
+    equal = pc.equal(columns[0], row[0])
+    for texts, cell in zip(columns[1:], row[1:], strict=True):
+        equal = pc.and_(equal, pc.equal(texts, cell)) if equal.true_count else equal
+    return equal
+
+
+def _records(text: str, form: Form, name: str, repairs: Repairs) -> list[Row]:
+    """The records; where quotes are damaged, by lines if lines are more alike than the records that quotes make."""
+    csv.field_size_limit(2**31 - 1)
+    quoted, lines, broken = list[Row](), list[Row](), 0
+    for strict in (True, False):
+        try:
+            quoted = list(csv.reader(io.StringIO(text, newline=""), **form.settings, strict=strict))
+        except csv.Error:
+            continue
+        if strict or not any("\n" in cell for row in quoted for cell in row):
+            return quoted
+    for line in LINE_END.split(text):
+        odd = bool(form.quote) and (line.count(form.quote) - line.count(f"{form.escape}{form.quote}") * 2) % 2 == 1
+        row = next(csv.reader([line], **(form._replace(quote="") if odd else form).settings), [])
+        lines.append([cell.strip(form.quote) for cell in row] if odd else row)
+        broken += odd
+    alike = [Counter(map(len, filter(None, rows))) for rows in (quoted, lines)]  # by number of fields
+    if quoted and max(alike[0].values()) / alike[0].total() > max(alike[1].values()) / alike[1].total():
+        return quoted
+    repairs.add("broken-quotes", name, broken)
+    return lines
+
+
+def _width(rows: Sequence[Row]) -> int:
+    """How many fields most rows have; of the body, because titles come first."""
+    widths = Counter(len(row) for row in rows)
+    return max(widths, key=lambda one: (widths[one], one)) if widths else 0
+
+
+def _filled(row: Row) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _rows(records: list[Row], form: Form, name: str, repairs: Repairs) -> tuple[list[Row], int]:
+    """The header and the rows below it, without comments and blank lines; the header's place among the records."""
+    end = next((place for place in range(len(records), 0, -1) if _filled(records[place - 1])), 0)
+    kept = [place for place in range(end) if len(records[place]) > 1 or _filled(records[place])]
+    repairs.add("blank-lines", name, end - len(kept))
+    width = _width([records[place] for place in kept])
+    single = width == 1 and not form.delimiter
+    marks = "#" if single else COMMENT
+    notes = {n for n in kept if records[n][0].lstrip().startswith(marks) and (single or len(records[n]) != width)}
+    repairs.add("comment-lines", name, len(notes))
+    body = [place for place in kept if place not in notes]
+    rows = [records[place] for place in body]
+    first = next((at for at in range(len(rows)) if not _is_above(rows, at, width)), 0)
+    repairs.add("title-lines", name, first)
+    return rows[first:], body[first] if body else 0
+
+
+def _is_above(rows: list[Row], at: int, width: int) -> bool:
+    """Whether a record is a title or a remark: it has few fields, or is short, and the next full one is a header."""
+    row, last = rows[at], min(len(rows) - 1, MOST_ABOVE)
+    if at >= last or width < 2 or len(row) < 2 or (width > 2 and _filled(row) < 2):
+        return at < last and width > 1
+    given = len(row) - next((n for n, cell in enumerate(reversed(row)) if cell.strip()), len(row))  # to the last text
+    sure = at > 0 or given < width - 1 or any(map(NUMBER_OR_DATE.fullmatch, row))  # else a header without row names
+    full = next((n for n in range(at + 1, last) if len(rows[n]) == _filled(rows[n]) == width), -1)
+    few = (sure and given < width) or _filled(row) < 0.6 * width
+    return full > 0 and few and is_header(rows[full], []) and not is_header(rows[full + 1], [])
+
+
+def _even(
+    opened: Opened, names: Row, rows: list[Row], repairs: Repairs, delimiter: str
+) -> tuple[list[str], list[list[str | None]]]:
+    """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table.
+
+    Where runs of blanks divide, the fields that a short row lacks are unknown: it has none.
+    """
+    name, width = opened.name, _width(rows) if rows else len(names)
+    if any(len(row) == len(names) + 1 and row[-1].strip() for row in rows):
+        _require_undivided(opened, names, rows)
+    if width == len(names) + 1 and any(row[-1].strip() for row in rows if len(row) == width):
+        names = ["", *names]
+        repairs.add("row-names", name, 1)
+    width = max(len(names), width) if width <= len(names) + 1 else len(names)
+    ragged = sum(len(row) not in (width, len(names)) for row in rows)
+    if ragged > MOST_RAGGED * len(rows):
+        said = f"The header has {len(names)} fields, and {ragged} of {len(rows)} rows have another number of them."
+        raise opened.refusal("not-a-table", said, "Check the delimiter and the quotes of the file.")
+    short = sum(len(row) < len(names) for row in rows)
+    lost = sum(any(cell.strip() for cell in row[width:]) for row in rows)
+    repairs.add("short-rows", name, short, lacking="every cell" if delimiter == " " else "the rest")
+    repairs.add("long-rows", name, lost, width=width + 1)
+    names = names + [""] * (width - len(names))
+    if delimiter == " ":
+        rows = [row if len(row) >= len(names) else [] for row in rows]
+    return names, [[*row[:width], *[None] * (width - len(row))] for row in rows]
+
+
+def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
+    """Raises InputError where a field without a name is no name of its row, or a value is divided, as 1,200 is without
+    quotes: the second of two fields always has three digits, once with a 0 in front."""
+    more = [row for row in rows if len(row) == len(names) + 1]
+    pairs = [[",".join(row[at : at + 2]) for row in more] for at in range(len(names))]
+    numbers = (all(re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", one) for one in p) and ",0" in "".join(p) for p in pairs)
+    divided = next((p[0] for p, is_number in zip(pairs, numbers, strict=True) if is_number), "")
+    named = all(len(row) > len(names) for row in rows) and len({row[0] for row in more}) == len(more)
+    if not divided and (named or 2 * len(more) <= len(rows)):
+        return
+    said = f"The header has {len(names)} fields, and {len(more)} of {len(rows)} rows have {len(names) + 1}"
+    said += f"; {divided!r} looks like one number, divided" if divided else ""
+    remedy = "Put values that hold the delimiter into quotes, or give every column a name in the header."
+    raise opened.refusal("too-many-fields", f"{said}.", remedy)
+
+
+def _without_totals(columns: list[Texts], name: str, repairs: Repairs) -> list[Texts]:
+    """The columns without rows of totals: their first text is a word for that, and they hold sums or little else."""
+    count = len(columns[0])
+    last = list(zip(*(texts.slice(max(count - LAST_ROWS, 0)).to_pylist() for texts in columns), strict=True))
+    places = [next((at for at, cell in enumerate(row) if (cell or "").strip()), 0) for row in last]
+    at = next((at for at, row in zip(places, last, strict=True) if TOTAL.fullmatch((row[at] or "").strip())), None)
+    if at is None or len(columns) < 2 or count < 4:
+        return columns
+    labels = columns[at].to_pylist()
+    labelled = [place for place, text in enumerate(labels) if TOTAL.fullmatch((text or "").strip())]
+    others = [texts for place, texts in enumerate(columns) if place != at]
+    filled = {place: sum(bool((texts[place].as_py() or "").strip()) for texts in others) for place in labelled}
+    sums = _sums(others, labelled) if len(labelled) <= MOST_TOTALS * count + 1 else None
+    totals = [place for place in labelled if 2 * filled[place] <= len(others) > 1 or place in (sums or ())]
+    if sums is None or not totals:
+        return columns
+    repairs.add("total-rows", name, len(totals), label=labels[totals[-1]].strip())
+    return [texts.filter(pa.array(~np.isin(np.arange(count), totals))) for texts in columns]
+
+
+def _sums(columns: Sequence[Texts], labelled: Sequence[int]) -> set[int]:
+    """Which of the labelled rows hold the sum or mean of all other rows, or of those since the one before."""
+    found, starts = set[int](), [0, *(place + 1 for place in labelled)]
+    cells = ([(cell or "").strip() or "nan" for cell in texts.to_pylist()] for texts in columns)
+    for numbers in filter(None, map(read_numbers, map(array, cells))):
+        for start, place in zip(starts, labelled, strict=False):
+            for part in (np.delete(numbers.values, labelled), numbers.values[start:place]):
+                part = part[~np.isnan(part)]
+                if len(part) > 1 and np.ptp(part) > 0:
+                    wanted = [part.sum(), part.mean()]
+                    found |= {place} if np.isclose(numbers.values[place], wanted, rtol=1e-3, atol=0.01).any() else set()
+    return found

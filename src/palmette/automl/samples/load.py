@@ -1,0 +1,256 @@
+"""Files, folders and named sets into one table, its inference rows, and the record of how they were read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from palmette.automl.samples.artefacts import Column, DataFile, Role, Samples, TableError
+from palmette.automl.samples.column_kinds import kind_of
+from palmette.automl.samples.dataset_sources import fetch, is_named
+from palmette.automl.samples.formats import Raw, read_tables
+from palmette.automl.samples.numbers import decimal_sign
+from palmette.automl.samples.opening import digest, open_file, refusal
+from palmette.automl.samples.path_discovery import data_files
+from palmette.automl.samples.repairs import Repairs
+from palmette.automl.samples.roles import ALL, Order, Roles, assign, submission_order
+from palmette.automl.samples.text_columns import TEXT, array, as_column, of_column, sample
+from palmette.automl.samples.values import MISSING, Typed, typed
+from palmette.automl.splitting.split_columns import names_parts
+from palmette.automl.task_spec.spec import Threshold
+from palmette.errors import InputError, UserError, nearest
+
+EXAMPLES, EXAMPLE_LENGTH = 5, 80
+SIGN_SAMPLE = 300
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder: no value
+ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Samples in memory. The frames are shared: copy one before changing it."""
+
+    samples: Samples
+    table: pd.DataFrame
+    """Rows of the train files, then those of test files that have the target."""
+    inference: pd.DataFrame | None = None
+    """Rows of test files without the target, in the order of the file."""
+    submission: pd.DataFrame | None = None
+    """The sample submission, as text; its columns are named as in its file."""
+    submission_order: Order | None = None
+    """(n,): the row of `inference` that each line of the sample is about."""
+
+    @property
+    def given_test(self) -> tuple[int, int]:
+        """Positions [from, to) of the rows in `table` that came from a test file."""
+        return len(self.table) - self.samples.test_rows, len(self.table)
+
+
+def load(places: Sequence[Path | str], table: str = "") -> Loaded:
+    """The data at these places.
+
+    Args:
+        places: paths of files and folders, or names of sets such as `sklearn:iris`.
+        table: the table that is meant (sheet, file of an archive), where there are several; `*` joins those of a file.
+
+    Raises:
+        InputError: a file cannot be read as a table; the message names file, reason and remedy.
+        TableError: there are several tables, and `table` does not choose one.
+        UserError: a named set cannot be fetched.
+    """
+    if not all(str(place).strip() for place in places) or not places:  # an empty path would be the current folder
+        raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
+    named = tuple(str(place) for place in places)
+    if address := next((place for place in named if ADDRESS.match(place)), ""):
+        message = "This is an address, and data are not fetched."
+        raise refusal(address, "not-a-file", message, "Download it, and name the file.")
+    return _once(named, table, None, *_stamps(named))
+
+
+@lru_cache(maxsize=2)
+def _once(places: tuple[str, ...], table: str, threshold: Threshold | None, *_: tuple[str, int, int]) -> Loaded:
+    from palmette.automl.splitting.targets import in_classes
+
+    return in_classes(load(places, table), threshold) if threshold else _load(places, table)
+
+
+def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Path, bytes and nanoseconds of the last change of every file at the places."""
+    for file in (file for place in places if not is_named(place) for file in data_files(Path(place))):
+        known = file.stat() if file.is_file() else None
+        yield str(file), known.st_size if known else 0, known.st_mtime_ns if known else 0
+
+
+def reload(samples: Samples) -> Loaded:
+    """The same data again, from memory where that is possible; UserError where a file has changed, or is gone."""
+    for file in samples.files:
+        path = Path(file.path)
+        if file.format != "hub" and (not path.is_file() or digest(path) != file.sha256):
+            message = f"{file.path!r} has changed since it was read, or is gone."
+            raise UserError(message, "Put it back, or start a new run.", code="data-changed")
+    return _once(samples.sources, samples.table, samples.threshold, *_stamps(samples.sources))
+
+
+def _load(places: tuple[str, ...], table: str) -> Loaded:
+    raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
+    for place in places:
+        if is_named(place):
+            raw, targets = fetch(place)
+            raws.append(raw)
+        else:
+            raws += _tables(Path(place), repairs)
+    raws = _once_each(raws, repairs)
+    options = tuple(raw.name for raw in raws)
+    if table not in ("", ALL, *options):
+        near = nearest(table, options)
+        hint = f" Did you mean {near!r}?" if near else ""
+        remedy = f"There are {', '.join(map(repr, options))}."
+        raise TableError(f"There is no table {table!r}.{hint}", remedy, code="which-table", options=options)
+    raws = [raw for raw in raws if table in ("", ALL, raw.name)]
+    named = len(raws) == len(places) and not any(Path(place).is_dir() for place in places)
+    roles = assign(raws, named, table == ALL)
+    for raw in roles.aside:
+        repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
+    loaded = _assembled(roles, repairs, targets)
+    return replace(loaded, samples=loaded.samples.model_copy(update={"sources": places, "table": table}))
+
+
+def _tables(place: Path, repairs: Repairs) -> list[Raw]:
+    """The tables of a file or folder; in a folder, a file that is no table is left aside and reported."""
+    files = data_files(place)
+    found, refused = list[Raw](), list[InputError]()
+    for file in files:
+        try:
+            # A folder from elsewhere may hold a link to any file here.
+            if file != place and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(place)):
+                raise refusal(file, "leads-out", "It is a link that leads out of the folder.", "Name it by itself.")
+            tables = [table for opened in open_file(file) for table in read_tables(opened)]
+            found += [_with_partition(table, file.relative_to(place).parts[:-1]) for table in tables]
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            refused.append(error)
+            repairs.add("left-aside", file.name, 1, reason=error.problems[0].message)
+    if not found:
+        raise InputError([problem for error in refused for problem in error.problems])
+    return found
+
+
+def _with_partition(raw: Raw, folders: Sequence[str]) -> Raw:
+    """The table with the columns in the names of its folders, as `year=2024`."""
+    parts = [folder.partition("=") for folder in folders]
+    named = {name: unquote(value) for name, equals, value in parts if equals and name}
+    cells = enumerate((None if value == NO_PARTITION else value for value in named.values()), len(raw.names))
+    frame = raw.frame.assign(**{str(place): as_column(array([cell] * len(raw.frame))) for place, cell in cells})
+    frame = frame.set_axis(range(frame.shape[1]), axis=1)
+    names, sources = (*raw.names, *named), (*raw.sources, *named)
+    return replace(raw, names=names, sources=sources, frame=frame, partition=tuple(named.items())) if named else raw
+
+
+def _once_each(raws: list[Raw], repairs: Repairs) -> list[Raw]:
+    """The tables without those of a file that was read already: its rows would be both learnt from and measured on."""
+    found = dict[tuple[object, ...], Raw]()
+    digests = {id(raw.opened.data): hashlib.sha256(raw.opened.data).hexdigest() for raw in raws if raw.opened.data}
+    for raw in raws:
+        content = digests.get(id(raw.opened.data), raw.opened.sha256)
+        first = found.setdefault((content, raw.partition, raw.member), raw)
+        if first is not raw:
+            repairs.add("read-once", raw.name, len(raw.frame), other=first.name)
+    return list(found.values())
+
+
+def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> Loaded:
+    """One table out of the files of every role, with types and kinds."""
+    first, form = roles.train[0], roles.submission
+    if not first.names:
+        raise first.opened.refusal("empty-file", "There are no columns.", "Name a file with a header and rows.")
+    repairs += chain.from_iterable(raw.repairs for raw in roles.used)
+    for raw in roles.used:
+        repairs.add("unknown-columns", raw.name, 0 if raw is form else len({*raw.names} - {*first.names}))
+    parts = [
+        pd.DataFrame(_stacked([raw.frame.set_axis(list(raw.names), axis=1) for raw in raws], first.names))
+        for raws in (roles.train, roles.test, roles.inference)
+    ]
+    parts[:2] = (_without_empty_rows(part, first.opened.name, repairs) for part in parts[:2])
+    train, test, inference = map(len, parts)
+    texts = [column for raw in roles.used if raw.format == "csv" for _, column in raw.frame.items()]
+    sign = decimal_sign(pa.chunked_array([sample(of_column(one), SIGN_SAMPLE) for one in texts], TEXT.pyarrow_dtype))
+    rows = train + test
+    columns = _stacked([part for part in parts if len(part)] or parts[:1], first.names)
+    made = {name: typed(column, name, sign, repairs) for name, column in columns.items()}
+    facts = [_column(name, source, made[name], rows) for name, source in zip(first.names, first.sources, strict=True)]
+    for empty in (column.name for column in facts if not column.distinct):
+        repairs.add("empty-column", empty, 1)
+    called = dict(zip(first.sources, first.names, strict=True))
+    split_column = next((one.name for one in facts if one.distinct <= EXAMPLES and names_parts(one.examples)), "")
+    samples = Samples(
+        sources=(), files=tuple(_files(roles)), columns=tuple(facts), rows=rows, test_rows=test,
+        inference_rows=inference, targets=tuple(called.get(name, name) for name in (*roles.targets, *hub_targets)),
+        key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
+    )  # fmt: skip
+    known = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, parts[2])}
+    table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
+    loaded = Loaded(samples, table, pd.DataFrame(known) if inference else None)
+    if form is None:
+        return loaded
+    answers = form.frame.astype(object).where(form.frame.notna(), None).set_axis(list(form.sources), axis=1)
+    order = submission_order(form, roles.inference, roles.key) if roles.key and inference else None
+    return replace(loaded, submission=answers, submission_order=order)
+
+
+def _stacked(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd.Series[Any]]:
+    """Each column with the rows of all frames that have it."""
+    found = {name: [frame[name] for frame in frames if name in frame] for name in names}
+    for name, parts in found.items():
+        found[name] = parts if len({one.dtype for one in parts}) < 2 else [one.astype(object) for one in parts]
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items() if parts}
+
+
+def _without_empty_rows(frame: pd.DataFrame, subject: str, repairs: Repairs) -> pd.DataFrame:
+    """Rows without values teach nothing. Inference rows are kept: each needs an answer."""
+    alive = np.zeros(len(frame), dtype=bool)
+    for _, cells in frame.items():
+        empty = cells.isna()
+        if cells.dtype == TEXT:
+            empty |= cells.str.strip().str.lower().isin(MISSING)
+        elif cells.dtype == object:
+            empty |= cells.map(lambda cell: isinstance(cell, str) and cell.strip().lower() in MISSING).astype(bool)
+        alive |= ~empty.to_numpy(dtype=bool, na_value=True)
+        if alive.all():
+            return frame
+    repairs.add("empty-rows", subject, (~alive).sum())
+    return frame[alive].reset_index(drop=True)
+
+
+def _column(name: str, source: str, made: Typed, rows: int) -> Column:
+    known = made.series.iloc[:rows]
+    distinct, missing = known.dropna().unique(), round(float(known.isna().mean()), 6) if rows else 0.0
+    examples = tuple(str(value)[:EXAMPLE_LENGTH] for value in pd.Series(distinct[:EXAMPLES]))
+    return Column(
+        name=name, source=source, kind=kind_of(known, name, len(distinct)), dtype=str(known.dtype), missing=missing,
+        distinct=len(distinct), examples=examples, reading=made.reading,
+    )  # fmt: skip
+
+
+def _files(roles: Roles) -> Iterator[DataFile]:
+    parts: dict[Role, Sequence[Raw | None]] = {
+        "train": roles.train, "test": roles.test, "inference": roles.inference, "submission": [roles.submission],
+    }  # fmt: skip
+    for role, raw in ((role, raw) for role, raws in parts.items() for raw in raws if raw is not None):
+        path, compression = str(raw.opened.path), raw.opened.compression
+        yield DataFile(
+            path=path, member=raw.member, role=role, sha256=raw.opened.sha256, bytes=raw.opened.size,
+            format=raw.format, compression=compression, dialect=raw.dialect, rows=len(raw.frame),
+        )  # fmt: skip

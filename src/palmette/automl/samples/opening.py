@@ -1,0 +1,241 @@
+"""The bytes of a file, uncompressed, and their format by content. Nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palmette.automl.samples.dialects import wide_encoding
+from palmette.errors import InputError, Problem
+
+MOST_BYTES = 4 * 2**30  # of a file, compressed or not, that is read into memory
+MOST_CELLS = MOST_BYTES // 8
+MOST_COLUMNS = 20_000
+MOST_FILES = 200  # files of one data set, in a folder or an archive
+MOST_TIMES = 200  # ratio of unpacked to packed bytes, above `ALWAYS` bytes
+ALWAYS = 2**26
+
+DATA = (
+    ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
+    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow",
+)  # fmt: skip
+MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
+NOTES = ("readme", "licence", "license", "changelog", "requirements")
+WORKBOOK = "xl/workbook.xml"
+OLE = b"\xd0\xcf\x11\xe0"
+FORMATS = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite", b"ARROW1": "arrow"}
+PACKED: dict[bytes, tuple[str, Callable[[io.BytesIO], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+    b"BZh": ("bzip2", bz2.BZ2File),
+}
+SAVE, NAME, UNPACK = "Save the table as CSV or Parquet.", "Name a table.", "Unpack it, or use zip or gzip."
+REFUSED: tuple[tuple[tuple[bytes, ...], str, str], ...] = (
+    ((b"%PDF", b"{\\rtf"), "a text document", "Export the table in it as CSV."),
+    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image", NAME),
+    ((b"RIFF",), "an audio or video file", NAME),
+    ((b"\x7fELF",), "a program", NAME),
+    ((OLE,), "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
+    ((b"\x89HDF", b"Obj\x01", b"ORC"), "a file of HDF5, Avro or ORC", SAVE),
+    ((b"version https://git-lfs",), "a pointer of Git LFS, not the data", "Run `git lfs pull` and try again."),
+    ((b"<!doctype html", b"<html"), "a web page", "The download went wrong: fetch the data file itself."),
+    ((b"<?xml",), "an XML file", SAVE),
+    ((b"PARE",), "an encrypted Parquet file", "Save it without a key."),
+    ((b"PK\x05\x06",), "an archive without files", NAME),
+    ((b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0"), "an archive inside of an archive", UNPACK),
+    ((b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d"), "an unknown archive", UNPACK),
+    ((b"@relation",), "an ARFF file", SAVE),
+)
+PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
+COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")  # above the first word of an ARFF file
+DAMAGE = (
+    OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, ArithmeticError, RuntimeError,
+    MemoryError, zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+"""Exceptions of libraries on damaged bytes."""
+CONTROL = bytes(set(range(32)) - {0, 9, 10, 12, 13, 26, 27})
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Bytes of a data file, and their format."""
+
+    path: Path
+    member: str
+    data: bytes
+    format: str
+    """As in `DataFile`; `text` for CSV or JSON."""
+    compression: str
+    sha256: str
+    size: int  # of the file itself, in bytes
+
+    @property
+    def name(self) -> str:
+        return self.member or self.path.name
+
+    def require_size(self, rows: int, columns: int) -> None:
+        """Raises InputError for a table that memory cannot hold: few bytes can describe many cells."""
+        if columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
+            message = f"The table has {rows} rows and {columns} columns."
+            remedy = f"Give one with {MOST_COLUMNS} columns and {MOST_CELLS} cells at most."
+            raise self.refusal("too-large", message, remedy)
+
+    def require_bytes(self, size: int) -> None:
+        """Raises InputError for more bytes than the file may unpack to."""
+        packed = len(self.data) or self.size
+        if size > most_unpacked(packed):
+            message = f"Its cells take more than {most_unpacked(packed)} bytes, from a file of {packed}."
+            raise self.refusal("too-large", message, "Save the part that matters as CSV.")
+
+    def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
+        return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
+
+    def damaged(self, error: Exception, form: str = "") -> InputError:
+        """The exception of a library, as an error of the file."""
+        reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
+        message = f"The {form or self.format} file is damaged: {reason}."
+        return self.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
+
+
+def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
+    """One mistake in a data file, as an error."""
+    return InputError([Problem(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
+
+
+def select_data(paths: Sequence[Path]) -> list[Path]:
+    """The files with names of data, compressed or not; where there is none, those that may be data."""
+    found: dict[tuple[str, ...], list[Path]] = {DATA: [], MAYBE: []}
+    for path in (one for one in paths if not one.stem.lower().startswith(NOTES)):
+        last, *before = [suffix.lower() for suffix in (*path.suffixes[:-3:-1], "")]
+        suffix = before[0] if last in MAYBE[1:-1] and before and before[0] in DATA else last
+        for names in found:
+            found[names] += [path] if suffix in names else []
+    return found[DATA] or found[MAYBE]
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_file(path: Path) -> Iterator[Opened]:
+    """The data files in a file: itself, or the members of an archive; InputError where there is none to read."""
+    data = _read(path)
+    sha256, size = hashlib.sha256(data).hexdigest(), len(data)
+    for member, content, compression in _unpacked(path, data):
+        name = f"{path} ({member})" if member else str(path)
+        if not content.strip(b"\0 \t\r\n"):
+            raise refusal(name, "empty-file", "The file is empty.", "Name a file with a header and rows.")
+        yield Opened(path, member, content, _format(name, content), compression, sha256, size)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.exists():
+            raise refusal(path, "no-such-file", f"There is no file {str(path)!r}.", "Check the path.")
+        if not path.is_file():
+            raise refusal(path, "not-a-file", "This is neither a file nor a folder.", "Name a regular file.")
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise refusal(path, "too-large", f"It has {size} bytes; {MOST_BYTES} at most.", "Give a sample of it.")
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
+            return file.read() or b""  # nothing, where a file of the kernel would block
+    except (OSError, ValueError) as error:
+        message = f"The file cannot be read: {getattr(error, 'strerror', None) or error}."
+        raise refusal(path, "unreadable", message, "Check the path and its permissions.") from error
+
+
+def most_unpacked(packed: int) -> int:
+    """Bytes that so many may unpack to."""
+    return min(MOST_BYTES, max(ALWAYS, MOST_TIMES * packed))
+
+
+def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+    """(member, bytes, compression) of each file in a file."""
+    try:
+        magic = next((one for one in PACKED if data.startswith(one)), b"")
+        if magic and (magic != b"BZh" or data[4:6] == b"1A"):
+            compression, opener = PACKED[magic]
+            with opener(io.BytesIO(data)) as file:
+                content = file.read(most_unpacked(len(data)) + 1)
+            _require_unpacked(path, len(content), len(data))
+            yield "", content, compression
+        elif data[:4] == b"PK\x03\x04":
+            yield from _zipped(path, data)
+        else:
+            yield "", data, ""
+    except DAMAGE as error:
+        message = f"The archive is damaged or locked: {error}."
+        raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
+
+
+def _require_unpacked(path: Path, unpacked: int, packed: int) -> None:
+    if unpacked > most_unpacked(packed):
+        message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
+        raise refusal(path, "too-large", message, "Unpack it if you trust its author, or give a sample of it.")
+
+
+def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        _require_unpacked(path, sum(info.file_size for info in archive.infolist()), len(data))
+        if WORKBOOK in names:
+            yield "", data, ""
+            return
+        if "[Content_Types].xml" in names or "mimetype" in names:
+            raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
+        if len({*names}) < len(names):
+            message = f"The archive names {Counter(names).most_common(1)[0][0]!r} twice."
+            raise refusal(path, "damaged-archive", message, "Unpack it, and name the file that matters.")
+        hidden = re.compile(r"(^|/)(\.|__MACOSX)")
+        files = [info for info in archive.infolist() if not info.is_dir() and not hidden.search(info.filename)]
+        chosen = {str(one) for one in select_data([Path(info.filename) for info in files])}
+        files = [info for info in files if not chosen or str(Path(info.filename)) in chosen]
+        if not files:
+            raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
+        if len(files) > MOST_FILES:
+            message = f"This archive holds {len(files)} files; a data set has {MOST_FILES} at most."
+            raise refusal(path, "too-many-files", message, "Unpack it, and name the files that matter.")
+        for info in sorted(files, key=lambda info: info.filename):
+            yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
+
+
+def _format(name: str, data: bytes) -> str:
+    """The format of the bytes; InputError for those of no table."""
+    if data[:4] == b"PK\x03\x04" and WORKBOOK.encode() in data:
+        return "excel"
+    if data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data:
+        raise refusal(name, "not-a-table", "This is a workbook with a password.", "Save it without one.")
+    if data[8:12] == b"DUCK":
+        return "duckdb"
+    binary = len(data[:4000].translate(None, CONTROL + b"\0")) < len(data[:4000])
+    if binary and (known := next((one for one in FORMATS if data.startswith(one)), b"")):
+        return FORMATS[known]
+    start = COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
+    for magics, what, remedy in REFUSED:
+        exact = magics if binary else tuple(one for one in magics if not one.isalnum())
+        if start.startswith(magics) or data.startswith(exact):
+            raise refusal(name, "not-a-table", f"This is {what}.", remedy)
+    if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
+        message = "This is a Python object file, and opening one can run code."
+        raise refusal(name, "not-a-table", message, "Save the table as Parquet or CSV.")
+    if data[257:262] == b"ustar":
+        raise refusal(name, "not-a-table", "This is a tar archive.", "Unpack it, or use zip.")
+    sample = data[:100_000].rstrip(b"\0")
+    control = len(sample) - len(sample.translate(None, CONTROL))
+    if not wide_encoding(data) and (control > len(sample) // 50 or sample.count(0) > len(sample) // 5):
+        raise refusal(name, "not-a-table", "The file is binary, of no supported format.", "Save the table as CSV.")
+    return "text"

@@ -1,0 +1,248 @@
+"""One column of values as found into one column of one type, with the way it is written, and its repairs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow.compute as pc
+
+from palmette.automl.samples.artefacts import Reading
+from palmette.automl.samples.column_kinds import FALSE, TRUE, is_id_name
+from palmette.automl.samples.data_warnings import warn_of_dates, warn_of_nines, warn_of_numbers, warn_of_words
+from palmette.automl.samples.dates import hours_of, read_dates
+from palmette.automl.samples.numbers import EXACT, read_numbers
+from palmette.automl.samples.repairs import Repairs
+from palmette.automl.samples.text_columns import BLANKS, TEXT, Texts, array, of_column, sample
+
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
+# Among numbers or dates, further words for nothing; among words they may be an answer.
+MISSING_NUMBERS = MISSING | {"none", ".", "unknown", "missing", "not available", "*", "n.d.", "#div/0!", "#value!",
+                             "#ref!", "#name?", "#num!"}  # fmt: skip
+MOST_JUNK, FEW_WORDS = 0.1, 5  # share of values that may be no number (or date), where they are a few words
+TYPOS, ODD_DATES = 0.01, 0.05  # the same where they are more different words
+PADDED = 0.005  # share of digits with leading zeros from which a column holds codes
+MOST_DIGITS = 15  # of a whole number that a float holds for certain
+SAMPLE = 5000
+MOST_COMPARED = 1000  # different words up to which those that are alike are searched
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+NESTED = (dict, list, tuple, np.ndarray)
+NATIVE = Reading(form="native")
+Places = npt.NDArray[np.intp]
+
+
+class Typed(NamedTuple):
+    """A column of one type: float, integer, bool, datetime64[ns] or text (object, NaN for missing)."""
+
+    series: Any
+    reading: Reading
+
+
+def typed(raw: pd.Series[Any], name: str, decimal_sign: str, repairs: Repairs) -> Typed:
+    """The column in the one type that its values are of; repairs are added to `repairs`."""
+    types = pd.api.types
+    if raw.dtype == TEXT:
+        return _from_texts(of_column(raw), name, decimal_sign, repairs)
+    if types.is_bool_dtype(raw.dtype) and not raw.isna().any():
+        return Typed(raw.astype(bool), NATIVE)
+    if types.is_datetime64_any_dtype(raw.dtype):
+        series = raw.dt.tz_convert("UTC").dt.tz_localize(None) if raw.dt.tz is not None else raw
+        beyond = (series < pd.Timestamp.min) | (series > pd.Timestamp.max)
+        repairs.add("not-a-date", name, beyond.sum(), shown=", ".join(map(str, series[beyond][:3])))
+        return Typed(series.mask(beyond).astype("datetime64[ns]"), NATIVE)
+    if types.is_timedelta64_dtype(raw.dtype):
+        repairs.add("duration", name, len(raw))
+        return Typed(raw.dt.total_seconds(), NATIVE)
+    if types.is_numeric_dtype(raw.dtype) and not types.is_bool_dtype(raw.dtype):
+        values = raw.to_numpy(float, na_value=np.nan)
+        whole = types.is_integer_dtype(raw.dtype) and not np.isnan(values).any() and raw.max() <= np.iinfo(np.int64).max
+        return _finite(raw.astype("int64") if whole else pd.Series(values, index=raw.index), name, NATIVE, repairs)
+    cells = raw.to_numpy(object)
+    repairs.add("nested-values", name, sum(isinstance(cell, NESTED) for cell in cells))
+    return _from_texts(array([text_of(cell) for cell in cells]), name, decimal_sign, repairs)
+
+
+def text_of(cell: Any) -> str | None:
+    """A cell as text: JSON of nested values, hexadecimal digits of bytes that are no text; None for no value.
+
+    >>> text_of(["a", 1]), text_of(b"ab"), text_of(b"a\\xff"), text_of(2.0)
+    ('["a", 1]', 'ab', '0x61ff', '2')
+    """
+    match cell:
+        case str():
+            return cell
+        case dict() | list() | tuple() | np.ndarray():
+            return json.dumps(cell, default=_jsonable, ensure_ascii=False)
+        case _ if cell is None or cell is pd.NaT or cell is pd.NA:
+            return None
+        case float() | np.floating() | decimal.Decimal():
+            value = float(cell)
+            whole = value.is_integer() and abs(value) < EXACT
+            return None if value != value else str(int(value)) if whole else str(cell)
+        case dt.date():
+            return cell.isoformat().removesuffix("T00:00:00")
+        case bytes():
+            text = cell.decode(errors="replace")
+            return f"0x{cell.hex()}" if "\ufffd" in text or CONTROL.search(text) else text
+    return str(cell)
+
+
+def _jsonable(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else text_of(value)
+
+
+class Distinct:
+    """The different texts of a column in the order of their first row, trimmed; how often each occurs."""
+
+    def __init__(self, name: str, texts: Texts, repairs: Repairs) -> None:
+        encoded = texts.dictionary_encode()
+        self.name, self.repairs = name, repairs
+        self.codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self.counts = np.bincount(self.codes[self.codes >= 0], minlength=len(encoded.dictionary))
+        self.trimmed = pc.utf8_trim(encoded.dictionary, BLANKS)
+        self.folded = pc.utf8_lower(self.trimmed)
+        padded = pc.and_(pc.not_equal(self.trimmed, encoded.dictionary), pc.not_equal(self.trimmed, ""))
+        self.padded = self.rows(np.flatnonzero(padded.to_numpy(zero_copy_only=False)))
+        """Rows whose text has blanks around it."""
+
+    def rows(self, places: Places) -> int:
+        """How many rows have one of these texts."""
+        return int(self.counts[places].sum())
+
+    def present(self, markers: frozenset[str]) -> Places:
+        """The texts that are no marker of a missing value."""
+        found = pc.is_in(self.folded, value_set=array(sorted(markers)))
+        return np.flatnonzero(~found.to_numpy(zero_copy_only=False))
+
+    def at(self, places: Places, folded: bool = False) -> list[str]:
+        found: list[str] = (self.folded if folded else self.trimmed).take(places).to_pylist()
+        return found
+
+    def finished(self, kept: Places, values: Any, missing: Any, reading: Reading, bad: Places | None = None) -> Typed:
+        """The column from a value for each kept text; those left aside, and the bad ones, are missing."""
+        spread = np.full(len(self.counts) + 1, missing, dtype=np.asarray(values).dtype)
+        spread[kept] = values  # the last one is for rows without a text
+        aside = np.flatnonzero(~np.isin(np.arange(len(self.counts)), kept, assume_unique=True, kind="table"))
+        aside = aside[[bool(text) for text in self.at(aside)]] if len(aside) else aside
+        words = sorted({*self.at(aside)})
+        self.repairs.add("missing-marker", self.name, self.rows(aside), shown=", ".join(map(repr, words[:5])))
+        found = (*words, *(self.at(bad) if bad is not None else ()))[:20]
+        return Typed(pd.Series(spread[self.codes]), reading.model_copy(update={"missing": found}))
+
+    def tolerates(self, kept: Places, bad: Places, typos: float) -> bool:
+        """Whether so few of the kept texts are bad that the others are what they seem."""
+        total, junk = self.rows(kept), self.rows(bad)
+        return len(kept) > 0 and junk < total and junk <= (MOST_JUNK if len(bad) <= FEW_WORDS else typos) * total
+
+    def report_bad(self, code: str, bad: Places) -> None:
+        self.repairs.add(code, self.name, self.rows(bad), shown=", ".join(repr(text)[:40] for text in self.at(bad[:3])))
+
+
+def _from_texts(texts: Texts, name: str, sign: str, repairs: Repairs) -> Typed:
+    column = Distinct(name, texts, repairs)
+    kept = column.present(MISSING_NUMBERS)
+    numbers = _numbers(column, kept, sign) or _dates(column, kept) or _clocks(column, kept) if len(kept) else None
+    return numbers or _booleans(column) or _words(column)
+
+
+def _numbers(column: Distinct, kept: Places, sign: str) -> Typed | None:
+    name, repairs, texts = column.name, column.repairs, column.trimmed.take(kept)
+    numbers = None if _are_codes(texts, name) else read_numbers(texts, sign)
+    bad = kept[np.isnan(numbers.values)] if numbers else kept
+    if numbers is None or not column.tolerates(kept, bad, TYPOS):
+        return None
+    reading = Reading(form="number", decimal=numbers.decimal, thousands=numbers.thousands, affix=numbers.affix)
+    found = column.finished(kept, numbers.values, np.nan, reading, bad)
+    column.report_bad("not-a-number", bad)
+    series, values = found.series, numbers.values
+    fractions = pc.match_substring_regex(texts, rf"{re.escape(numbers.decimal)}|[0-9][eE][-+]?[0-9]")
+    if (values == np.floor(values)).all() and (np.abs(values) < EXACT).all() and not pc.any(fractions).as_py():
+        series = series.astype("int64") if series.notna().all() else series
+    marks = (reading.decimal.strip("."), reading.thousands, reading.affix)
+    manner = zip(("decimal comma", "thousands separator", "unit"), marks, strict=True)
+    if written := " and ".join(f"{what} {mark!r}" for what, mark in manner if mark):
+        unit = reading.affix.casefold()
+        bare = column.rows(kept[[unit not in text for text in column.at(kept, folded=True)]])
+        rest = f"; {bare} of {column.rows(kept)} have none" if bare else ""
+        repairs.add("number-as-text", name, column.rows(kept), written=written, rest=rest)
+    else:
+        warn_of_numbers(sample(texts, SAMPLE).to_pylist(), name, repairs)
+    return _finite(series, name, found.reading, repairs)
+
+
+def _are_codes(texts: Texts, name: str) -> bool:
+    """Postal codes, account numbers and the like: digits whose leading zeros or length matter."""
+    padded = pc.sum(pc.match_substring_regex(texts.filter(pc.starts_with(texts, "0")), "^0[0-9]+$")).as_py() or 0
+    if padded and (padded >= PADDED * len(texts) or is_id_name(name)):
+        digits = pc.sum(pc.match_substring_regex(texts, "^[0-9]+$")).as_py()
+        fractions = pc.any(pc.match_substring_regex(texts, "^-?[0-9]*[.,][0-9]")).as_py()
+        return digits > 0.5 * len(texts) and not fractions
+    some = sample(texts, SAMPLE).to_pylist()
+    return all(map(str.isdecimal, some)) and any(len(text) > MOST_DIGITS and float(text) > EXACT for text in some)
+
+
+def _dates(column: Distinct, kept: Places) -> Typed | None:
+    texts, name = column.at(kept), column.name
+    dates = read_dates(texts, name)
+    bad = kept[np.isnat(dates.values) & ~dates.beyond] if dates else kept
+    if dates is None or not column.tolerates(kept, bad, ODD_DATES):
+        return None
+    found = column.finished(kept, dates.values, np.datetime64("NaT"), Reading(form="date", formats=dates.formats), bad)
+    column.repairs.add("date-as-text", name, column.rows(kept), formats=", ".join(dates.formats))
+    column.report_bad("not-a-date", kept[np.isnat(dates.values)])
+    warn_of_dates(texts[:: max(1, len(texts) // SAMPLE)], dates, name, column.repairs)
+    return found
+
+
+def _clocks(column: Distinct, kept: Places) -> Typed | None:
+    if not any(":" in text for text in column.at(kept[:SAMPLE])):
+        return None
+    hours = np.array([hours_of(text) for text in column.at(kept)])
+    bad = kept[np.isnan(hours)]
+    if not column.tolerates(kept, bad, ODD_DATES):
+        return None
+    found = column.finished(kept, hours, np.nan, Reading(form="clock"), bad)
+    column.repairs.add("time-as-text", column.name, column.rows(kept))
+    column.report_bad("not-a-time", bad)
+    return found
+
+
+def _booleans(column: Distinct) -> Typed | None:
+    """Yes and no in more than two spellings become the two that are most frequent."""
+    kept = column.present(MISSING)
+    spellings = column.at(kept) if len(kept) <= MOST_COMPARED else []
+    folded = [text.casefold() for text in spellings]
+    if not {*folded} <= TRUE | FALSE or not {*folded} & TRUE or not {*folded} & FALSE or {*spellings} <= {"0", "1"}:
+        return None
+    ranked = sorted(zip(column.counts[kept], spellings, folded, strict=True), reverse=True)
+    yes, no = (next(text for _, text, fold in ranked if fold in side) for side in (TRUE, FALSE))
+    values = np.array([yes if fold in TRUE else no for fold in folded], dtype=object)
+    found, count = column.finished(kept, values, np.nan, Reading(form="boolean")), len({*spellings})
+    column.repairs.add("boolean-spellings", column.name, count if count > 2 else 0, yes=yes, no=no)
+    return found
+
+
+def _words(column: Distinct) -> Typed:
+    first = [text for text in column.trimmed.slice(0, MOST_COMPARED).to_pylist() if text]
+    countries = len(first) >= 5 and all(len(text) == 2 and text.isupper() for text in first)  # NA is Namibia
+    kept = column.present(MISSING - {"na"} if countries else MISSING)
+    texts, name = column.at(kept), column.name
+    found = column.finished(kept, np.array(texts, dtype=object), np.nan, Reading(form="words"))
+    column.repairs.add("blanks", name, column.padded)
+    warn_of_words(texts if len(texts) <= MOST_COMPARED else [], name, column.repairs)
+    return found
+
+
+def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed:
+    values = series.to_numpy(float, na_value=np.nan)
+    endless = np.isinf(values)
+    series = series.mask(endless) if endless.any() else series
+    repairs.add("infinite", name, endless.sum())
+    warn_of_nines(values[np.isfinite(values)], name, repairs)
+    return Typed(series, reading)

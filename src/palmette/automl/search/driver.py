@@ -1,0 +1,200 @@
+"""The search, run in the sandbox: `python -m palmette.automl.search.driver FOLDER`.
+
+The folder holds `job.json`, `train.parquet` and `folds.npy`, and `own/` with modules that a model has written. The
+driver leaves `trials.json` and `outputs/<candidate>.npy` as it goes. Each worker is a process that fits with one
+thread: fits side by side use the cores better than one fit with all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import multiprocessing
+import os
+import sys
+import time
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.calls import build
+from palmette.automl.composition import reader_of
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.samples import DataSplits
+from palmette.automl.search.job import ENCODINGS, FOLDS, LOG, OUTPUTS, OWN, ROWS, SearchJob
+from palmette.automl.search.schedule import Rating, Schedule
+from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
+
+ENDING = 0.5
+"""Seconds that are kept for the last files and for the sandbox to end."""
+PATIENCE, PATIENCE_SHARE = 4.0, 0.05
+"""Seconds, and share of the time, that the one candidate that has to finish may take beyond the end."""
+
+
+def main(folder: Path) -> None:
+    """Runs the job in a folder."""
+    job = SearchJob.read(folder)
+    start = time.monotonic() - max(0.0, time.time() - job.started)
+    sys.path.insert(0, str(folder / OWN))
+    for name in (OUTPUTS, ENCODINGS):
+        (folder / name).mkdir(exist_ok=True)
+    workspace = _workspace(folder, job)
+    end = start + job.seconds - ENDING
+    schedule = Written(job, workspace.folds, _rating(workspace), start, end)
+    schedule.folder = folder
+    pool = Pool(workspace, job.workers)
+    try:
+        _search(schedule, pool, end)
+    finally:
+        pool.stop()
+    schedule.abandon()
+    schedule.write()
+
+
+def _search(schedule: Schedule, pool: Pool, end: float) -> None:
+    """Hands out fits until the time is over, or nothing is left that would end in time."""
+    patience = max(PATIENCE, PATIENCE_SHARE * (end - schedule.start))
+    while True:
+        now = time.monotonic()
+        if now >= end and (schedule.is_complete or (schedule.has_fold and now >= end + patience)):
+            return
+        while pool.has_idle and (task := schedule.next_task(time.monotonic())) is not None:
+            pool.send(task)
+        if not pool.is_busy:
+            return
+        limit = end if schedule.is_complete else end + patience if schedule.has_fold else math.inf
+        for task, result in pool.results(limit - now):
+            schedule.record(task, result)
+
+
+def _workspace(folder: Path, job: SearchJob) -> Workspace:
+    rows = pd.read_parquet(folder / ROWS)
+    frame = build(reader_of(job.blueprint)).fit_transform(rows.drop(columns=job.blueprint.target, errors="ignore"))
+    return Workspace(
+        folder=folder / ENCODINGS,
+        blueprint=job.blueprint,
+        problem=problem_of(job.blueprint),
+        rows=rows,
+        frame=frame,
+        folds=np.load(folder / FOLDS, allow_pickle=False),
+        hidden=job.only_fold is not None,
+        rounds=job.rounds,
+    )
+
+
+def _rating(workspace: Workspace) -> Rating:
+    """Scores by the problem, on rows whose target is known; where a fold's targets are hidden, all count the same."""
+    if workspace.hidden:
+        return Rating(lambda outputs: 0.0 if np.isfinite(outputs).all() else None, lambda _, __: None)
+    problem, rows, folds = workspace.problem, workspace.rows, workspace.folds
+    every = problem.scorer(DataSplits(rows, rows.iloc[:0], None))
+    parts = {}
+    if problem.has_target:
+        inside = {int(fold): rows[folds == fold].reset_index(drop=True) for fold in np.unique(folds)}
+        parts = {fold: problem.scorer(DataSplits(part, part.iloc[:0], None)) for fold, part in inside.items()}
+
+    def whole(outputs: Floats) -> float | None:
+        return None if problem.sound(outputs) else _finite(every.utility(outputs))
+
+    def of_fold(fold: int, outputs: Floats) -> float | None:
+        return _finite(parts[fold].utility(outputs)) if fold in parts and np.isfinite(outputs).all() else None
+
+    return Rating(whole, of_fold)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+class Written(Schedule):
+    """A schedule that writes what came of candidates into the folder of the job."""
+
+    folder: Path
+
+    def finished(self, name: str, outputs: Floats) -> None:
+        part = self.folder / OUTPUTS / f"{name}.part"
+        with part.open("wb") as file:
+            np.save(file, np.ascontiguousarray(outputs, dtype=np.float64), allow_pickle=False)
+        part.replace(self.folder / OUTPUTS / f"{name}.npy")
+        self.write()
+
+    def write(self) -> None:
+        """All trials so far, and the processor time of this program and the workers that have ended."""
+        spent = os.times()
+        log = {
+            "trials": [one.model_dump(mode="json") for one in self.trials],
+            "processor_seconds": round(sum(spent[:4]), 2),
+        }
+        part = self.folder / f"{LOG}.part"
+        part.write_text(json.dumps(log), encoding="utf-8")
+        part.replace(self.folder / LOG)
+
+
+class Pool:
+    """Worker processes, each with a pipe: the sandbox may have no semaphores for a queue."""
+
+    def __init__(self, workspace: Workspace, count: int) -> None:
+        self._workspace = workspace
+        # A forked worker shares the rows. No library has started threads yet: each has one by the environment.
+        self._context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        self._workers: dict[Connection, BaseProcess] = {}
+        self._tasks: dict[Connection, FoldTask] = {}
+        for _ in range(count):
+            self._start()
+
+    @property
+    def has_idle(self) -> bool:
+        return len(self._tasks) < len(self._workers)
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._tasks)
+
+    def send(self, task: FoldTask) -> None:
+        """Gives a task to an idle worker."""
+        pipe = next(one for one in self._workers if one not in self._tasks)
+        self._tasks[pipe] = task
+        pipe.send(task)
+
+    def results(self, seconds: float) -> list[tuple[FoldTask, FoldResult]]:
+        """What has come back; waits some seconds at most for the first result."""
+        ready = wait(list(self._tasks), max(0.0, seconds) if math.isfinite(seconds) else None)
+        return [self._received(pipe) for pipe in self._tasks.copy() if pipe in ready]
+
+    def stop(self) -> None:
+        """Ends all workers, whatever they do."""
+        for pipe, process in self._workers.items():
+            process.kill()
+            process.join()
+            pipe.close()
+        self._workers.clear()
+        self._tasks.clear()
+
+    def _received(self, pipe: Connection) -> tuple[FoldTask, FoldResult]:
+        task = self._tasks.pop(pipe)
+        with contextlib.suppress(EOFError, ConnectionError):
+            return task, pipe.recv()
+        process = self._workers.pop(pipe)
+        process.join()
+        self._start()
+        return task, FoldResult(None, None, 0.0, note=f"its process ended with exit code {process.exitcode}")
+
+    def _start(self) -> None:
+        own, other = self._context.Pipe()
+        process = self._context.Process(  # type: ignore[attr-defined]  # every context has it
+            target=work, args=(other, self._workspace), daemon=True
+        )
+        process.start()
+        other.close()
+        self._workers[own] = process
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # taking down the libraries would take part of a second, and leave nothing behind

@@ -1,0 +1,285 @@
+"""The harness's side of a search: lays out jobs, runs the driver in the sandbox, reads back and verifies."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.problem import Problem
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.samples import DataSplits
+from palmette.automl.search.job import FOLDS, JOB, LOG, OWN, ROWS, SearchJob, uses_own_code
+from palmette.automl.search.program import cores, run_module
+from palmette.automl.search.results import (
+    LOG_BYTES,
+    CandidateLoad,
+    CandidateResult,
+    SearchLog,
+    read_results,
+    write_results,
+)
+from palmette.automl.trials import Trial
+from palmette.engine.actor import Violation
+from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox.reading import read_made
+
+DRIVER = "palmette.automl.search.driver"
+GRACE = 60.0
+"""Seconds beyond its time after which the driver is killed: a fit that is under way may be long."""
+OWN_SHARE = 0.3
+"""Of the time, that candidates with own code get."""
+LEAST_SECONDS = 4.0
+"""Of a run of the driver, most of which it takes to start."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the driver's log."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class SearchRun:
+    """What a search left, and what it took."""
+
+    load: CandidateLoad
+    seconds: float
+    """By the clock."""
+    processor_seconds: float
+    failures: tuple[Violation, ...] = ()
+    """Of runs of the driver that did not end by themselves, or left nothing."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Candidates of a blueprint, trained on given splits."""
+
+    folder: Path
+    """Where verified results are kept, and jobs while they run."""
+    blueprint: Blueprint
+    splits: DataSplits
+    sandbox: Sandbox
+    progress: Progress = lambda _: None
+
+    def run(
+        self, seconds: float, candidates: Sequence[Candidate] | None = None, modules: Sequence[OwnCode] = ()
+    ) -> SearchRun:
+        """Trains baselines and candidates, the blueprint's unless others are given; writes verified results.
+
+        Candidates with own code run apart from the others, once for each fold, with the targets of that fold hidden.
+        """
+        started, problem = time.monotonic(), problem_of(self.blueprint)
+        every = list(self.blueprint.candidates if candidates is None else candidates)
+        own = [one for one in every if uses_own_code(one)] if problem.has_target else []
+        folds = problem.folds(self.splits)
+        seconds -= time.monotonic() - started  # the first call imports scikit-learn
+        waves = -(-len(np.unique(folds)) // cores())
+        own_seconds = max(OWN_SHARE * seconds, waves * LEAST_SECONDS) if own else 0.0
+        left_out = own_seconds > seconds / 2
+        runs = [
+            self._plain(
+                [one for one in every if one not in own], modules, folds, seconds - own_seconds * (not left_out)
+            )
+        ]
+        if own and left_out:
+            runs.append(_too_late(own))
+        elif own:
+            known = {one.name: steps for one in own if (steps := _steps_of_sibling(one, runs[0].load))}
+            runs.append(Hidden(self, problem, folds, modules, known).run(own, own_seconds / waves))
+        load = CandidateLoad(
+            trials=tuple(trial for one in runs for trial in one.load.trials),
+            results=tuple(result for one in runs for result in one.load.results),
+            violations=tuple(violation for one in runs for violation in one.load.violations),
+            processor_seconds=sum(one.processor_seconds for one in runs),
+        )
+        write_results(self.folder, load)
+        failures = tuple(failure for one in runs for failure in one.failures)
+        return SearchRun(load, time.monotonic() - started, load.processor_seconds, failures)
+
+    def drive(
+        self, job: SearchJob, modules: Sequence[OwnCode], rows: DataSplits, folds: NDArray[np.int64], place: str
+    ) -> ExecutionResult:
+        """Runs a job on rows in a folder of its own."""
+        folder = self.folder / place
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / OWN).mkdir(parents=True)
+        for module in modules:
+            (folder / OWN / module.path).write_text(module.text, encoding="utf-8")
+        names = [one.name for one in self.blueprint.columns]
+        target = [self.blueprint.target] if self.blueprint.target else []
+        rows.train[[*names, *target]].to_parquet(folder / ROWS, index=False)
+        np.save(folder / FOLDS, folds, allow_pickle=False)
+        (folder / JOB).write_text(job.model_dump_json(), encoding="utf-8")
+        return run_module(self.sandbox, DRIVER, folder, job.seconds + GRACE)
+
+    def _plain(
+        self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], folds: NDArray[np.int64], seconds: float
+    ) -> SearchRun:
+        """Baselines and candidates of registered plug-ins; own code only where no target can leak to it."""
+        started, problem = time.time(), problem_of(self.blueprint)
+        dummy, *lines = problem.baselines()
+        named = {one.name for one in (dummy, *lines)}
+        planned = [one for one in candidates if one.name not in named]
+        job = SearchJob(
+            blueprint=self.blueprint,
+            candidates=(dummy, *planned[:1], *lines, *planned[1:]),
+            baselines=tuple(sorted(named)),
+            seconds=max(seconds, 0.5),
+            started=started,
+            workers=cores(),
+            tuning=self.blueprint.tuning,
+        )
+        folder = self.folder / "job"
+        with _Watch(folder, problem, seconds, self.progress):
+            done = self.drive(job, () if problem.has_target else modules, self.splits, folds, folder.name)
+        load = read_results(folder, problem, len(folds), job.candidates)
+        failures = () if done.ok and load.results else (failure(done, load),)
+        shutil.rmtree(folder, ignore_errors=True)
+        return SearchRun(load, done.seconds, load.processor_seconds, failures)
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """Candidates with own code, fold by fold: no run has the targets of the fold that it predicts."""
+
+    search: Search
+    problem: Problem
+    folds: NDArray[np.int64]
+    modules: Sequence[OwnCode]
+    rounds: Mapping[str, int]
+    """By candidate, steps that are known."""
+
+    def run(self, candidates: Sequence[Candidate], seconds: float) -> SearchRun:
+        """Runs the driver once for each fold, several side by side, and puts the outputs together."""
+        numbers = [int(one) for one in np.unique(self.folds)]
+        started = time.monotonic()
+        with ThreadPoolExecutor(cores()) as pool:
+            runs = list(pool.map(lambda fold: self._fold(fold, candidates, seconds), numbers))
+        loads = dict(zip(numbers, (load for _, load in runs), strict=True))
+        failures = tuple(failure(done, load) for done, load in runs if not done.ok)
+        made = [self._whole(one, loads) for one in candidates]
+        results = tuple(one for one in made if isinstance(one, CandidateResult))
+        trials = tuple(one.trial if isinstance(one, CandidateResult) else one for one in made)
+        spent = sum(one.processor_seconds for one in loads.values())
+        load = CandidateLoad(trials, results, (), spent)
+        return SearchRun(load, time.monotonic() - started, spent, failures)
+
+    def _fold(
+        self, fold: int, candidates: Sequence[Candidate], seconds: float
+    ) -> tuple[ExecutionResult, CandidateLoad]:
+        self.search.progress(f"own code: fold {fold + 1}")
+        blueprint, splits, inside = self.search.blueprint, self.search.splits, self.folds == fold
+        target = splits.train[blueprint.target].copy()
+        shown = target[~inside].to_numpy()
+        target[inside] = np.random.default_rng(blueprint.seed + fold).choice(shown, int(inside.sum()))
+        rows = DataSplits(splits.train.assign(**{blueprint.target: target}), splits.holdout.iloc[:0], None)
+        job = SearchJob(
+            blueprint=blueprint,
+            candidates=tuple(candidates),
+            seconds=seconds,
+            started=time.time(),
+            workers=1,
+            tuning=False,
+            only_fold=fold,
+            rounds=self.rounds,
+        )
+        place = f"job-{fold}"
+        done = self.search.drive(job, self.modules, rows, self.folds, place)
+        load = read_results(self.search.folder / place, self.problem, int(inside.sum()), candidates, whole=False)
+        shutil.rmtree(self.search.folder / place, ignore_errors=True)
+        return done, load
+
+    def _whole(self, candidate: Candidate, loads: dict[int, CandidateLoad]) -> CandidateResult | Trial:
+        """The outputs of all folds together, scored; why there are none, where a fold has none."""
+        parts: dict[int, Floats] = {}
+        trials: list[Trial] = []
+        for fold, load in loads.items():
+            trials += [one for one in load.trials if one.candidate.name == candidate.name]
+            if result := load.result(candidate.name):
+                parts[fold] = result.outputs
+        seconds = sum(one.seconds for one in trials)
+        note = next(
+            (one.note for one in trials if one.note), "" if len(parts) == len(loads) else "no fold was finished in time"
+        )
+        status = "failed" if any(one.status == "failed" for one in trials) else "stopped"
+        if not note:
+            outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))
+            for fold, part in parts.items():
+                outputs[self.folds == fold] = part
+            note = self.problem.sound(outputs)
+            status = "failed" if note else "finished"
+        rounds = tuple(steps for one in trials for steps in one.rounds)
+        trial = Trial(candidate=candidate, status=status, note=note, rounds=rounds, seconds=seconds)  # type: ignore[arg-type]  # one of the three
+        if note:
+            return trial
+        score = self.problem.scorer(self.search.splits).utility(outputs)
+        return CandidateResult(trial.model_copy(update={"score": float(score)}), outputs)
+
+
+def _steps_of_sibling(own: Candidate, load: CandidateLoad) -> int | None:
+    """The mean steps of the finished candidate that differs only in own features; None where there is none."""
+    apart = {"name", "features", "tuned", "reason"}
+    same = own.model_dump(exclude=apart)
+    for one in load.results:
+        rounds = [steps for steps in one.trial.rounds if steps]
+        if rounds and one.trial.candidate.model_dump(exclude=apart) == same:
+            return round(fmean(rounds))
+    return None
+
+
+def failure(done: ExecutionResult, load: CandidateLoad) -> Violation:
+    """That a run of the driver failed, with what it printed."""
+    wrong = "; ".join(one.message for one in load.violations)
+    last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+    how = "" if done.ok else f"the search {done.ended} {done.note} {last}".strip()
+    message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
+    return Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])
+
+
+def _too_late(own: Sequence[Candidate]) -> SearchRun:
+    note = "the budget is too short to train own code fold by fold"
+    trials = tuple(Trial(candidate=one, status="stopped", note=note, seconds=0.0) for one in own)
+    return SearchRun(CandidateLoad(trials), 0.0, 0.0)
+
+
+class _Watch:
+    """Reports, while the driver runs, how many candidates were tried and the best score so far."""
+
+    def __init__(self, folder: Path, problem: Problem, seconds: float, progress: Progress) -> None:
+        self._folder, self._problem, self._progress = folder, problem, progress
+        self._end = time.monotonic() + seconds
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(LOOK_EVERY):
+            self._progress(f"{self._state()}, {max(0.0, self._end - time.monotonic()):.0f} s left")
+
+    def _state(self) -> str:
+        try:
+            trials = SearchLog.model_validate_json(read_made(self._folder, LOG, LOG_BYTES)).trials
+        except (OSError, ValidationError):  # not there yet, or anything
+            return "training starts"
+        scores = [one.score for one in trials if one.score is not None]
+        if not scores:
+            return f"{len(trials)} candidates tried"
+        metric = self._problem.metric
+        best = max(scores) if metric.greater_is_better else -max(scores)
+        return f"{len(trials)} candidates tried, best {metric.name} so far {best:.4f}"

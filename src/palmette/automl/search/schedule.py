@@ -1,0 +1,364 @@
+"""What the driver fits next: candidates in order, each track within its share, then settings that are searched.
+
+Folds of one candidate run side by side. A candidate starts only if it is expected to end in time; learners that learn
+in steps get a deadline for each fold. Two candidates finish however short the time: the dummy, and the first other.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.candidates import Blueprint, Candidate
+from palmette.automl.composition import encoding_seconds, facts_of, learner_named
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.kinds import Track
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.registry import problem_named
+from palmette.automl.search.job import SearchJob
+from palmette.automl.search.tuning import Tuner
+from palmette.automl.search.worker import ALL_ROWS, DUMMY, FoldResult, FoldTask, encoding_key
+from palmette.automl.trials import Trial
+
+LARGEST_SHARE = 0.5
+"""Of the time that is left, in which a candidate that learns in steps has to end."""
+LEAST_SECONDS = 1.5
+"""In which the one candidate that has to finish learns, however short the time."""
+LACKING = 3.0
+"""Times the time that is left, that a candidate may be expected to take where nothing else can be fitted."""
+LEAST_COST = 0.01
+"""Estimated seconds below which a measurement says nothing about other estimates."""
+ENOUGH = 3
+"""Candidates that finish before searched settings are given up after a fold."""
+
+
+@dataclass
+class Progress:
+    """A candidate on its way through the folds."""
+
+    candidate: Candidate
+    pending: list[int]
+    started: float
+    until: float
+    is_tuned: bool = False
+    running: int = 0
+    note: str = ""
+    """Why it was given up."""
+    remark: str = ""
+    """What is to be known of one that finished."""
+    failed: bool = False
+    seconds: float = 0.0
+    encoding: float = 0.0
+    """Of these seconds."""
+    outputs: dict[int, Floats] = field(default_factory=dict)
+    scores: dict[int, float | None] = field(default_factory=dict)
+    rounds: dict[int, int | None] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        return not self.pending and not self.running
+
+    def give_up(self, note: str, failed: bool = False) -> None:
+        """No further fold is fitted."""
+        self.pending.clear()
+        self.note, self.failed = self.note or note, self.failed or failed
+
+
+@dataclass(frozen=True)
+class Rating:
+    """How outputs are scored while searching; greater is better, None where a score has no value."""
+
+    whole: Callable[[Floats], float | None]
+    of_fold: Callable[[int, Floats], float | None]
+
+
+class Schedule:
+    """Decides what is fitted next, and keeps what came of it."""
+
+    def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
+        """`start` and `end` are values of time.monotonic()."""
+        self.job, self.folds, self.rating, self.start, self.end = job, folds, rating, start, end
+        self.waiting = list(job.candidates)
+        self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
+        self.current: list[Progress] = []
+        self.trials: list[Trial] = []
+        self.used: dict[Track, float] = {}
+        facts = facts_of(job.blueprint)
+        self._costs = {one.name: learner_named(one.learner).cost(facts).seconds for one in job.candidates}
+        self._fitting: dict[str, float] = {}
+        self._dummy: Floats | None = None
+        """Outputs of the dummy."""
+        self._encoding = Encoding(job.blueprint, facts)
+        self._tuner = Tuner(facts, job.blueprint.seed)
+        self._shares = _shares(job)
+        self._fold_scores: dict[str, dict[int, float | None]] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the least that a search leaves is there: something other than a baseline, if any can be trained."""
+        tried = {one.candidate.name for one in self.trials}
+        open_names = {one.name for one in self.waiting} | {one.candidate.name for one in self.current}
+        others = [one for one in self.job.candidates if one.name not in self.job.baselines]
+        finished = any(one.status == "finished" and one.candidate.name not in self.job.baselines for one in self.trials)
+        dummy = self.job.candidates[0].name in tried
+        return dummy and (finished or not any(one.name in open_names for one in others))
+
+    @property
+    def has_fold(self) -> bool:
+        """Whether the candidate that has to finish has predicted a fold."""
+        return (
+            any(one.candidate.name == self.needed and one.outputs for one in self.current) and self._dummy is not None
+        )
+
+    def next_task(self, now: float) -> FoldTask | None:
+        """The next fit; None where nothing is left that would end in time."""
+        for progress in list(self.current):
+            if progress.pending and self._is_late(progress, now):
+                progress.give_up("it would not end in time")
+                self._close(progress)
+        started = next((one for one in self.current if one.pending), None) or self._begin(now)
+        if started is None:
+            return None
+        waves = math.ceil(len(started.pending) / self.job.workers)
+        started.running += 1
+        least = LEAST_SECONDS if started.candidate.name == self.needed else 0.0
+        return FoldTask(started.candidate, started.pending.pop(0), max(least, started.until - now) / waves)
+
+    def record(self, task: FoldTask, result: FoldResult) -> None:
+        """Takes the result of a fit."""
+        progress = next(one for one in self.current if one.candidate.name == task.candidate.name)
+        progress.running -= 1
+        progress.seconds += result.seconds
+        track = _track(task.candidate)
+        self.used[track] = self.used.get(track, 0.0) + result.seconds
+        progress.encoding += result.encoding
+        self._encoding.record(task.candidate, result.encoding)
+        if result.outputs is None:
+            progress.give_up(result.note, failed=True)
+        else:
+            progress.outputs[task.fold] = result.outputs
+            progress.rounds[task.fold] = result.rounds
+            progress.scores[task.fold] = self.rating.of_fold(task.fold, result.outputs)
+            if progress.is_tuned and progress.pending and self._is_hopeless(progress):
+                progress.give_up("hopeless after a fold")
+        self._close(progress)
+
+    def abandon(self) -> None:
+        """Gives up whatever still runs; the time is over."""
+        complete = self.is_complete or problem_named(self.job.blueprint.problem).fits_all_rows
+        for progress in list(self.current):
+            progress.running = 0
+            if progress.candidate.name == self.needed and progress.outputs and self._dummy is not None and not complete:
+                self._fill(progress, self._dummy)
+            else:
+                progress.give_up("the time was over")
+            self._close(progress)
+
+    def _fill(self, progress: Progress, dummy: Floats) -> None:
+        """The dummy predicts the folds that there was no time for, so that there is a model; its score is too low."""
+        progress.pending.clear()
+        folds = [int(one) for one in np.unique(self.folds)]
+        progress.remark = f"measured in {len(progress.outputs)} of {len(folds)} folds"
+        for fold in folds:
+            progress.outputs.setdefault(fold, dummy[self.folds == fold])
+
+    def _begin(self, now: float) -> Progress | None:
+        """Starts a candidate: a waiting one within its track's share, searched settings, then either beyond a share."""
+        for within in (True, False):
+            for candidate in self._next_waiting(now, within):
+                self.waiting.remove(candidate)
+                return self._started(candidate, now, is_tuned=False)
+            tuned = self._next_tuned(now, within)
+            if tuned is not None:
+                return self._started(tuned, now, is_tuned=True)
+        return self._shortened(now)
+
+    def _shortened(self, now: float) -> Progress | None:
+        """Rather than nothing, the waiting candidate that lacks least time; it may end early by its deadline."""
+        least = min(self.waiting, key=self.expected, default=None)
+        if least is None or self.expected(least) > LACKING * (self.end - now) * self.job.workers:
+            return None
+        self.waiting.remove(least)
+        return self._started(least, now, is_tuned=False)
+
+    def _next_waiting(self, now: float, within: bool) -> Iterator[Candidate]:
+        for candidate in list(self.waiting):
+            is_first = candidate.name in (self.needed, self.job.candidates[0].name)
+            room = self._room(_track(candidate), now) if within else math.inf
+            if is_first or self.expected(candidate) <= min(room, (self.end - now) * self.job.workers):
+                yield candidate
+
+    def _next_tuned(self, now: float, within: bool) -> Candidate | None:
+        if not self.job.tuning or now >= self.end:
+            return None
+        usable = []
+        for one in sorted((one for one in self.trials if one.score is not None), key=lambda one: -(one.score or 0.0)):
+            room = self._room(_track(one.candidate), now) if within else math.inf
+            fits = self.expected(one.candidate) <= min(room, (self.end - now) * self.job.workers)
+            if one.candidate.tuned and fits:
+                usable.append(one.candidate)
+        return self._tuner.ask(usable)
+
+    def _started(self, candidate: Candidate, now: float, is_tuned: bool) -> Progress:
+        numbers = [int(one) for one in np.unique(self.folds)]
+        if self.job.only_fold is not None:
+            numbers = [self.job.only_fold]
+        elif problem_named(self.job.blueprint.problem).fits_all_rows:
+            numbers = [ALL_ROWS, *numbers]
+        room = max(self._room(_track(candidate), now) / self.job.workers, 0.25 * (self.end - now))
+        until = now + max(0.0, min(LARGEST_SHARE * (self.end - now), room))
+        progress = Progress(candidate, numbers, now, until, is_tuned)
+        self.current.append(progress)
+        return progress
+
+    def expected(self, candidate: Candidate) -> float:
+        """Seconds of one thread: of fits of the same learner, else by its cost; and of encoding that is still to do."""
+        finished = [one for one in self.trials if one.status == "finished"]
+        same = [self._fitting[one.candidate.name] for one in finished if one.candidate.learner == candidate.learner]
+        if same:
+            fitting = statistics.median(same)
+        else:
+            known = {one.candidate.name: self._costs.get(one.candidate.name, 0.0) for one in finished}
+            ratios = [self._fitting[name] / cost for name, cost in known.items() if cost > LEAST_COST]
+            fitting = self._costs.get(candidate.name, 0.0) * _factor(ratios)
+        folds = 1 if self.job.only_fold is not None else self.job.blueprint.folds.count
+        return fitting * folds / self.job.blueprint.folds.count + self._encoding.expected(candidate) * folds
+
+    def _room(self, track: Track, now: float) -> float:
+        """Worker seconds that a track has left of its share, and no more than there are."""
+        whole = self._shares.get(track, 0.0) * (self.end - self.start) * self.job.workers
+        running = sum(one.running * (now - one.started) for one in self.current if _track(one.candidate) == track)
+        return whole - self.used.get(track, 0.0) - running
+
+    def _is_late(self, progress: Progress, now: float) -> bool:
+        """Whether a candidate would end too late, by its folds so far; not where a deadline can end them earlier."""
+        done, in_steps = len(progress.outputs), all(one is not None for one in progress.rounds.values())
+        if not done or in_steps or progress.candidate.name in (self.needed, self.job.candidates[0].name):
+            return False
+        waves = math.ceil(len(progress.pending) / self.job.workers)
+        return now + progress.seconds / done * waves > self.end
+
+    def _is_hopeless(self, progress: Progress) -> bool:
+        """Whether its folds went worse than for half of the candidates that finished."""
+        others = [
+            one for one in self._fold_scores.values() if all(one.get(fold) is not None for fold in progress.scores)
+        ]
+        if len(others) < ENOUGH or None in progress.scores.values():
+            return False
+        own = statistics.fmean(one for one in progress.scores.values() if one is not None)
+        means = [statistics.fmean(one[fold] or 0.0 for fold in progress.scores) for one in others]
+        return own < statistics.median(means)
+
+    def _close(self, progress: Progress) -> None:
+        """Writes down what came of a candidate that has ended."""
+        if not progress.ended or progress not in self.current:
+            return
+        self.current.remove(progress)
+        score, status, note = None, "failed" if progress.failed else "stopped", progress.note
+        if not note:
+            score = self.rating.whole(self.whole(progress))
+            status, note = (
+                ("finished", progress.remark) if score is not None else ("failed", "its outputs have no score")
+            )
+        folds = sorted(progress.scores)
+        trial = Trial(
+            candidate=progress.candidate,
+            status=status,  # type: ignore[arg-type]  # one of the three
+            note=note,
+            score=score,
+            fold_scores=tuple(progress.scores[fold] for fold in folds if fold != ALL_ROWS),
+            rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
+            seconds=round(self._seconds(progress), 3),
+        )
+        self.trials.append(trial)
+        if status == "finished":
+            self._fitting[progress.candidate.name] = progress.seconds - progress.encoding
+            self._fold_scores[progress.candidate.name] = progress.scores
+            if progress.candidate.name == self.job.candidates[0].name:
+                self._dummy = self.whole(progress)
+            self.finished(progress.candidate.name, self.whole(progress))
+        if progress.is_tuned:
+            self._tuner.tell(progress.candidate.name, score, next(iter(progress.scores.values()), None))
+
+    def _seconds(self, progress: Progress) -> float:
+        """Of its fits, and of the encoding of its features, whichever candidate has done that."""
+        done = len(progress.outputs)
+        return (
+            progress.seconds
+            - progress.encoding
+            + max(progress.encoding, self._encoding.seconds(progress.candidate) * done)
+        )
+
+    def whole(self, progress: Progress) -> Floats:
+        """Outputs of all rows, each by the model of its fold; with a column before them where all rows were fitted."""
+        outputs = progress.outputs
+        parts = [(fold, one) for fold, one in outputs.items() if fold != ALL_ROWS]
+        if self.job.only_fold is not None:
+            return parts[0][1]
+        made = np.empty((len(self.folds), *parts[0][1].shape[1:]))
+        for fold, part in parts:
+            made[self.folds == fold] = part
+        return np.column_stack([outputs[ALL_ROWS], made]) if ALL_ROWS in outputs else made
+
+    def finished(self, name: str, outputs: Floats) -> None:
+        """Called with the outputs of each candidate that finished."""
+
+
+class Encoding:
+    """How long the features of candidates take, in one fold; those of an encoder that has run are there."""
+
+    def __init__(self, blueprint: Blueprint, facts: DataFacts) -> None:
+        self._blueprint, self._facts = blueprint, facts
+        self._keys: dict[str, str] = {}
+        self._estimates: dict[str, float] = {}
+        self._measured: dict[str, float] = {}
+
+    def expected(self, candidate: Candidate) -> float:
+        """Seconds, by how far the estimates of other encoders were off; 0 for features that are there."""
+        key = self._key(candidate)
+        if key in self._measured:
+            return 0.0
+        known = {one: self._estimates[one] for one in self._measured}
+        ratios = (self._measured[one] / due for one, due in known.items() if due > LEAST_COST)
+        return self._estimates[key] * _factor(ratios)
+
+    def seconds(self, candidate: Candidate) -> float:
+        """Measured; 0 where it was not."""
+        return self._measured.get(self._key(candidate), 0.0)
+
+    def record(self, candidate: Candidate, seconds: float) -> None:
+        """Takes the seconds of a fold."""
+        if key := self._key(candidate):
+            self._measured[key] = max(self._measured.get(key, 0.0), seconds)
+
+    def _key(self, candidate: Candidate) -> str:
+        """Of its features; empty for the dummy, which has none."""
+        if candidate.name not in self._keys:
+            key = encoding_key(candidate, self._blueprint) if candidate.learner != DUMMY else ""
+            self._keys[candidate.name] = key
+            self._estimates[key] = encoding_seconds(candidate, self._facts) if key else 0.0
+        return self._keys[candidate.name]
+
+
+def _factor(ratios: Iterable[float]) -> float:
+    """How much longer things take than expected, by those that were measured."""
+    known = list(ratios)
+    return min(max(statistics.median(known), 0.2), 5.0) if known else 1.0
+
+
+def _shares(job: SearchJob) -> dict[Track, float]:
+    """Of the time, by track; equal where the blueprint names none, and at least a little of it."""
+    tracks: Sequence[Track] = tuple(dict.fromkeys(_track(one) for one in job.candidates))
+    given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in tracks}
+    if not sum(given.values()):
+        given = dict.fromkeys(tracks, 1.0)
+    return {track: share / sum(given.values()) for track, share in given.items()}
+
+
+def _track(candidate: Candidate) -> Track:
+    return learner_named(candidate.learner).track

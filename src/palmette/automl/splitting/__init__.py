@@ -1,0 +1,1 @@
+"""The split of a data set into training rows and a hold-out, by content and seed, so that it can be repeated."""

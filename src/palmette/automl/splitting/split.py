@@ -1,0 +1,278 @@
+"""The split: which rows the harness keeps for the final score, by content and seed alone, so that it can be repeated.
+
+Rows are taken in the order of a hash of their values and the seed: the order of the file changes nothing, and equal
+rows, or rows of one entity, come to the same side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from palmette.automl.kinds import Kind
+from palmette.automl.samples.load import Loaded
+from palmette.automl.splitting.artefacts import HoldOut, SplitRequest, SplitStrategy
+from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
+from palmette.automl.splitting.split_columns import parts_of
+from palmette.automl.splitting.targets import require_classes, require_target
+from palmette.automl.splitting.timestamps import first_of_later, shown_time
+
+SHARE = 0.2
+SMALL = 200
+"""Rows below which repeated cross-validation says more than the hold-out."""
+LARGEST = 20_000
+"""Rows beyond which a larger hold-out makes no score more certain."""
+RARE = 50
+"""Rows of the rarest class that even a smaller hold-out must contain."""
+BINS = 10
+FEW_GROUPS = 10
+"""Groups below which the reasons warn of a hold-out of few whole groups."""
+Positions = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Positions in the table, each sorted."""
+
+    holdout: Positions
+    train: Positions
+    facts: HoldOut
+    groups: Positions | None = None
+    """For each training row a number that is equal for rows that stay together; None where each is on its own."""
+    holdout_groups: Positions | None = None
+    """The same for each row of the hold-out."""
+
+
+def split(
+    table: pd.DataFrame, request: SplitRequest, kinds: Mapping[str, Kind], given_test: tuple[int, int] = (0, 0)
+) -> Split:
+    """Splits a table into training rows and a hold-out.
+
+    Args:
+        table: as loaded.
+        request: what is predicted, and what the request says of the split.
+        kinds: of the columns.
+        given_test: positions [from, to) of the rows of a test file with the target.
+
+    Raises:
+        UserError: there are too few rows, nothing to learn in the target, or no such split.
+    """
+    labels = require_target(table, request.target, request.problem)
+    usable = np.flatnonzero(labels.notna().to_numpy()) if labels is not None else np.arange(len(table))
+    splitter = _Splitter(table.iloc[usable], request, kinds, usable, len(table))
+    whole = splitter.whole(given_test)
+    if request.problem == "classification" and labels is not None:
+        require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
+    return splitter.limited(whole, table) if 0 < request.most_rows < len(whole.train) else whole
+
+
+def split_for(loaded: Loaded, request: SplitRequest) -> Split:
+    """Splits a data set; UserError as `split`."""
+    kinds = {column.name: column.kind for column in loaded.samples.columns}
+    return split(loaded.table, request, kinds, loaded.given_test)
+
+
+@dataclass(frozen=True)
+class _Splitter:
+    rows: pd.DataFrame
+    """Those with a target."""
+    request: SplitRequest
+    kinds: Mapping[str, Kind]
+    usable: Positions
+    """Of `rows` in the table."""
+    count: int
+    """Of rows in the table."""
+
+    def whole(self, given_test: tuple[int, int]) -> Split:
+        """Every row with a target in one of the parts."""
+        request, (first, last) = self.request, given_test
+        if last > first:
+            inside = (self.usable >= first) & (self.usable < last)
+            return self._given(inside, f"The {int(inside.sum())} rows of the test file are the hold-out.")
+        if request.column and (request.by == "column" or (not request.by and request.share)):
+            inside, reason = parts_of(self.rows[request.column], request.column, request.by == "column")
+            if inside.any():
+                return self._given(inside, reason, request.column)
+        if request.share == 0:
+            groups, grouped, reasons = self._groups()
+            first_reason = "No row is held out, as requested; scores are out of fold."
+            return self._divided(np.zeros(len(groups), bool), "none", [first_reason, *reasons], groups, grouped)
+        return self.by_time(request.time) if request.time and request.by in ("", "time") else self.by_hash()
+
+    def limited(self, made: Split, table: pd.DataFrame) -> Split:
+        """With fewer training rows: the latest where time counts, else the same share of each class or range."""
+        most, rows, count = self.request.most_rows, table.iloc[made.train], len(made.train)
+        if time := made.facts.time:
+            latest = rows[time].rank(method="first", ascending=False, na_option="bottom").to_numpy()
+            kept, how = np.flatnonzero(latest <= most), "the latest"
+        else:
+            seed = self.request.seed
+            order = apart(row_hashes(rows), seed) if made.groups is None else mixed(made.groups.astype(np.uint64), seed)
+            kept = np.flatnonzero(~choose(order, self._strata(rows)[0], 1 - most / count))
+            how = "chosen by a hash of their values"
+        reason = f"{len(kept)} of the other {count} rows are learnt from, {how}: the budget is too short for more."
+        facts = {"training_rows": len(kept), "unused": count - len(kept), "reasons": (*made.facts.reasons, reason)}
+        groups = None if made.groups is None else np.unique(made.groups[kept], return_inverse=True)[1]
+        return replace(made, train=made.train[kept], groups=groups, facts=made.facts.model_copy(update=facts))
+
+    def by_time(self, time: str) -> Split:
+        """The latest rows; rows of one timestamp stay together, rows without one are for training."""
+        column = self.rows[time]
+        when = column.to_numpy()
+        if column.dtype == object:
+            when = pd.factorize(column, sort=True)[0].astype(float)
+            when[when < 0] = np.nan
+        known = ~pd.isna(when)
+        ordered = np.sort(when[known])
+        if self.request.since:
+            edge = first_of_later(self.request.since, ordered, time)
+        else:
+            edge = ordered[max(len(ordered) - self._size(None), 0)]
+        late = known & (when >= edge)
+        if late.sum() == known.sum() and not self.request.since:
+            late = known & (when > edge)
+        shown = shown_time(edge)
+        reason = f"The hold-out is the latest rows by {time!r}: it begins at {shown}. Training ends before it."
+        return self._split(late, "time", [reason], time=time)
+
+    def by_hash(self) -> Split:
+        """Whole groups in the order of their hashes, the same share of each class or range of the target."""
+        groups, grouped, reasons = self._groups()
+        strata, how = self._strata(self.rows)
+        held = choose(groups, strata, self._size(strata) / max(len(self.rows), 1))
+        strategy: SplitStrategy = "grouped" if grouped else "stratified" if how else "random"
+        first = f"{int(held.sum())} of {len(self.rows)} rows are the hold-out, chosen by a hash of their values."
+        count, whole = len(np.unique(groups)), len(np.unique(groups[held]))
+        if grouped and count < FEW_GROUPS:
+            how = f"There are {count} groups, and {whole} of them are held out whole: so few say little of others."
+            if not whole:
+                how = f"Each of the {count} groups has a class to itself, so none is held out: scores are out of fold."
+        return self._divided(held, strategy, [first, *reasons, *([how] if how else [])], groups, grouped)
+
+    def _given(self, inside: Truths, reason: str, column: str = "") -> Split:
+        """A hold-out that the data name; rows that belong together are known on either side."""
+        groups, grouped, _ = self._groups()
+        return self._divided(inside, "given", [reason], groups, grouped, column)
+
+    def _divided(
+        self, held: Truths, strategy: SplitStrategy, reasons: list[str], groups: Hashes, grouped: tuple[str, ...],
+        column: str = "",
+    ) -> Split:  # fmt: skip
+        """In two by `held` (n,), with the `groups` (n,) of either part where there are any."""
+        made = self._split(held, strategy, reasons, grouped_by=grouped, column=column)
+        if not grouped:
+            return made
+        learnt, other = (np.unique(groups[part], return_inverse=True)[1] for part in (~held, held))
+        return replace(made, groups=learnt, holdout_groups=other)
+
+    def _groups(self) -> tuple[Hashes, tuple[str, ...], list[str]]:
+        """A hash for each row, equal for rows that must stay together; the columns that decide, and the reasons."""
+        rows, request, reasons = self.rows, self.request, []
+        entity = request.group
+        if not entity and request.by in ("", "group"):
+            entity = entity_of(rows, request.target, request.problem, self.kinds)
+        if entity and rows[entity].nunique(dropna=False) < 2:
+            reasons, entity = [f"{entity!r} is the same in every row, so it divides nothing."], ""
+        if entity:
+            why = "as requested" if request.group else "because the target depends on it"
+            reason = f"Rows with the same {entity!r} stay on one side, {why}."
+            return mixed(row_hashes(rows[[entity]]), request.seed), (entity,), [reason]
+        aside = {request.target, request.column}
+        features = [str(n) for n in rows.columns if n not in aside and self.kinds.get(str(n)) != "identifier"]
+        hashes = row_hashes(rows[features])
+        repeated = len(rows) - len(np.unique(hashes))
+        if repeated and not (repeated > len(rows) / 2 and has_few_values(rows, features)):
+            reason = f"{repeated} rows repeat the features of another; they stay on its side."
+            return mixed(hashes, request.seed), tuple(features), [*reasons, reason]
+        if repeated:
+            reasons += [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
+        return apart(row_hashes(rows.drop(columns=features)) + mixed(hashes, 0), request.seed), (), reasons
+
+    def _strata(self, rows: pd.DataFrame) -> tuple[Positions, str]:
+        """A stratum for each row, and the sentence about them."""
+        request = self.request
+        if not request.target or request.by == "random":
+            return np.zeros(len(rows), dtype=np.int64), ""
+        labels = rows[request.target]
+        if request.problem == "classification":
+            codes = pd.factorize(labels.astype(str), sort=True)[0]
+            counts = np.bincount(codes)
+            single = int((counts == 1).sum())
+            rare = f" {single} classes with a single row are in training only." if single else ""
+            return codes.astype(np.int64), f"Each of the {len(counts)} classes gave the same share.{rare}"
+        values = labels.to_numpy(float)
+        if len(values) < 5 * BINS:
+            return np.zeros(len(values), dtype=np.int64), ""
+        edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
+        codes = np.searchsorted(edges, values, side="right").astype(np.int64)
+        return codes, "Each range of the target gave the same share."
+
+    def _size(self, strata: Positions | None) -> int:
+        """How many rows the hold-out should have."""
+        count, asked = len(self.usable), self.request.share
+        share = max(asked, 0.3) if count < 50 and asked == SHARE else asked
+        wanted = max(round(share * count), 1)
+        if wanted <= LARGEST:
+            return wanted
+        rarest = int(np.bincount(strata).min()) if strata is not None and len(strata) else count
+        return max(LARGEST, min(wanted, round(RARE * count / max(rarest, 1))))
+
+    def _split(self, held: Truths, strategy: SplitStrategy, reasons: list[str], **facts: Any) -> Split:
+        holdout, train, left_out = self.usable[held], self.usable[~held], self.count - len(self.usable)
+        if left_out:
+            reasons.append(f"{left_out} rows without a value of {self.request.target!r} are in neither part.")
+        if len(self.usable) < SMALL:
+            more = f"repeated cross-validation on the {len(train)} training rows says more"
+            reasons.append(f"{len(holdout)} rows are few: {more}.")
+        digest = hashlib.sha256(holdout.astype("<i8").tobytes()).hexdigest()
+        made = HoldOut(
+            rows=len(holdout), training_rows=len(train), left_out=left_out, strategy=strategy, seed=self.request.seed,
+            digest=digest, reasons=tuple(reasons), **facts,
+        )  # fmt: skip
+        return Split(holdout, train, made)
+
+
+def choose(groups: Hashes, strata: Positions, share: float) -> Truths:
+    """Which rows are held out: groups in the order of their hashes, until each stratum has given its share.
+
+    A stratum of two groups or more has one on each side; a class that would be without training rows gets a group back.
+    """
+    codes, group = np.unique(groups, return_inverse=True)
+    sizes = np.bincount(group)
+    rarity = np.argsort(np.argsort(np.bincount(strata), kind="stable"), kind="stable")
+    rank = np.full(len(codes), len(rarity))
+    np.minimum.at(rank, group, rarity[strata])  # a group counts for its rarest class
+    held = np.zeros(len(codes), dtype=bool)
+    for one in np.unique(rank):
+        mine = np.flatnonzero(rank == one)
+        quota = share * sizes[mine].sum()
+        fitting = mine[sizes[mine] <= max(quota, 1.0)] if len(mine) > 2 else mine[np.argsort(sizes[mine])][:1]
+        if len(mine) < 2:
+            continue
+        ends = np.cumsum(sizes[fitting])
+        count = int((ends - sizes[fitting] / 2 < quota).sum())
+        held[fitting[: min(max(count, 1), len(mine) - 1)]] = True
+    for one in np.unique(strata[held[group]]):  # every class that is held out is learnt from too
+        mine = group[strata == one]
+        if held[mine].all():
+            held[mine.min()] = False
+    if not held.any():
+        _hold_smallest(held, group, strata)
+    return np.asarray(held[group])
+
+
+def _hold_smallest(held: Truths, group: Positions, strata: Positions) -> None:
+    """Where every group is larger than the share, the smallest one without which each class is still learnt."""
+    table = np.zeros((len(held), int(strata.max(initial=0)) + 1), dtype=np.int64)
+    np.add.at(table, (group, strata), 1)
+    left = table.sum(axis=0) - table
+    learnt = ((left > 0) | (table == 0)).all(axis=1)
+    fitting = [one for one in np.argsort(table.sum(axis=1), kind="stable") if learnt[one]]
+    held[fitting[: int(len(held) > 1)]] = True

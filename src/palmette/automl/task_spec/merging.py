@@ -1,0 +1,93 @@
+"""Merges partial tasks: a stronger one wins field by field, and lists of wishes are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from palmette.automl.task_spec.spec import Constraint, LearnerWish, Source, TaskSpec
+
+_NESTED = ("split", "clusters")
+_COLUMNS = ("exclude", "known_after")
+
+
+def merged(*tasks: TaskSpec) -> TaskSpec:
+    """One task of several partial ones, the strongest first.
+
+    A field belongs to a task where its `sources` have it; those of `split` and `clusters` are merged one by one.
+    """
+    return reduce(_over, tasks)
+
+
+def _over(strong: TaskSpec, weak: TaskSpec) -> TaskSpec:
+    values: dict[str, Any] = {}
+    sources = dict(strong.sources)
+    nested: dict[str, dict[str, Any]] = {name: {} for name in _NESTED}
+    for path, source in weak.sources.items():
+        field, _, part = path.partition(".")
+        theirs, ours = _at(weak, field, part), _at(strong, field, part)
+        value, kept = (theirs, source) if path not in sources else _both(field, ours, theirs, sources[path], source)
+        sources[path] = kept
+        if part:
+            nested[field][part] = value
+        else:
+            values[field] = value
+    for name, parts in nested.items():
+        if parts:
+            values[name] = getattr(strong, name).model_copy(update=parts)
+    return strong.model_copy(
+        update={
+            **values,
+            "sources": sources,
+            "sentence": strong.sentence or weak.sentence,
+            "unread": tuple(dict.fromkeys((*strong.unread, *weak.unread))),
+            "unmet": tuple(dict.fromkeys((*strong.unmet, *weak.unmet))),
+        }
+    )
+
+
+def _at(task: TaskSpec, field: str, part: str) -> Any:
+    value = getattr(task, field)
+    return getattr(value, part) if part else value
+
+
+def _both(field: str, ours: Any, theirs: Any, strong: Source, weak: Source) -> tuple[Any, Source]:
+    """What becomes of a field that both tasks give."""
+    if field in _COLUMNS:
+        return tuple(dict.fromkeys((*ours, *theirs))), _together(strong, weak)
+    if field in ("constraints", "learners"):
+        settled = _same_limit if field == "constraints" else _decides
+        lost = [one for one in theirs if any(settled(other, one) for other in ours)]
+        kept = (*ours, *(one for one in theirs if one not in lost))
+        return kept, _replacing(_together(strong, weak), lost, weak)
+    if ours == theirs:
+        return ours, strong
+    return ours, _replacing(strong, [theirs], weak)
+
+
+def _together(strong: Source, weak: Source) -> Source:
+    return strong.model_copy(update={"words": f"{strong.words}; {weak.origin}: {weak.words}"})
+
+
+def _replacing(strong: Source, lost: Sequence[Any], weak: Source) -> Source:
+    """The source of a value, which states the weaker ones that it replaces."""
+    if not lost:
+        return strong
+    replaced = f"instead of {', '.join(map(str, lost))}, {weak.origin}"
+    return strong.model_copy(update={"words": f"{strong.words} ({replaced})"})
+
+
+def _same_limit(strong: Constraint, weak: Constraint) -> bool:
+    """Whether two limits bound the same quantity from the same side."""
+    return (strong.quantity, strong.metric, strong.comparison[0]) == (weak.quantity, weak.metric, weak.comparison[0])
+
+
+def _decides(strong: LearnerWish, weak: LearnerWish) -> bool:
+    """Whether a stronger wish names the same learner, or both say what the model consists of."""
+    return strong.name == weak.name or strong.level == weak.level == "required"
+
+
+def given(task: TaskSpec) -> Mapping[str, Source]:
+    """The sources of the fields that a person gave, by field."""
+    return {path: source for path, source in task.sources.items() if source.origin not in ("data", "default")}

@@ -1,0 +1,222 @@
+"""What a match of a rule means: the fields that it gives, or nothing where its words are not certain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from palmette.automl.task_spec.amounts import NAMES, parse_amount
+from palmette.automl.task_spec.grammar import MONTHS, Grammar
+from palmette.automl.task_spec.limits import comparison_of, score_limit
+from palmette.automl.task_spec.spec import Comparison, Constraint, LearnerWish, Level, Quantity, Threshold
+from palmette.automl.task_spec.vocabulary import Rule, learner_named, metric_named, names_pattern, vocabulary
+
+Values = Mapping[str, Any] | None
+_LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
+_PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
+_CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
+_ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
+# What makes a number another one, and a point that may stand before decimals or between thousands.
+_GOES_ON = re.compile(r"\s*(?:and (?:a|one) (?:half|quarter)|(?:to|-|plus|times|or so)\b|/\d|\+-|\d)", re.I)
+_AMBIGUOUS = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?!\d)")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words of the sentence and what they mean: fields with their values, parts of a field with a dot."""
+
+    values: tuple[tuple[str, Any], ...]
+    start: int = 0
+    end: int = 0
+    rule: Rule | None = None
+
+
+class Match(NamedTuple):
+    """A match of a rule's pattern in a sentence."""
+
+    rule: Rule
+    found: re.Match[str]
+    words: str
+    before: str
+    after: str
+    plain: str
+    grammar: Grammar
+
+    def get(self, name: str) -> str:
+        """The text of a group; empty where the pattern has none of this name."""
+        return self.found.groupdict().get(name) or ""
+
+    def has(self, name: str) -> bool:
+        return self.found.groupdict().get(name) is not None
+
+    @property
+    def is_of_learner(self) -> bool:
+        """Whether its first word is a part of a learner's name, as in `logistic regression`."""
+        start = self.found.start()
+        return any(one.start() <= start < one.end() for one in self.grammar.learner.finditer(self.plain))
+
+    @property
+    def metric(self) -> str:
+        """The one metric that it names; empty where there is another, or a column of this name."""
+        named = {metric_named(one[0]) for one in self.grammar.metric.finditer(self.words)}
+        return named.pop() if len(named) == 1 and not self.grammar.named(self.get("metric")) else ""
+
+
+def meaning(match: Match) -> Values:
+    """The fields that a match gives; None where it gives none with certainty."""
+    return _MEANINGS.get(match.rule.field, _columns)(match)
+
+
+def _constraint(match: Match) -> Values:
+    metric, compare = match.metric, match.get("compare")
+    is_first = match.found.start("metric") == match.found.start()
+    qualified = is_first and re.search(rf"\b{vocabulary().guards['qualified']}", match.before, re.I)  # `top-3 accuracy`
+    if not metric or qualified or _GOES_ON.match(match.after) or _AMBIGUOUS.search(match.get("score")):
+        return None
+    comparison = comparison_of(compare, vocabulary().metrics[metric].better) if compare else None
+    limit = score_limit(metric, comparison, match.get("score"), match.words)
+    if limit is None or not (comparison or match.has("reach")):
+        return None
+    return {"constraints": (limit,), **({"positive": match.get("value").strip("\"'`")} if match.has("value") else {})}
+
+
+def _limit(match: Match) -> Values:
+    quantity = next(name for name in _LIMITS if match.has(name))
+    comparison = comparison_of(match.get("compare")) if match.get("compare") else "<="
+    amount = parse_amount(match.get("time") or match.get("bytes") or match.get("plain"))
+    other = _PERCENTILE.search(match.before) or _GOES_ON.match(match.after) or _AMBIGUOUS.search(match.words)
+    if amount is None or comparison not in ("<=", "<") or other or match.grammar.named(match.get(quantity)):
+        return None
+    limit = Constraint(quantity=quantity, comparison=comparison, value=amount.value, words=match.words)
+    return {"constraints": (limit,)}
+
+
+def _threshold(match: Match) -> Values:
+    known = match.grammar.data.column(match.grammar.named(match.get("column")) or "")
+    amount, is_upward = parse_amount(match.get("plain")), re.search("more|higher|above", match.get("open"), re.I)
+    comparison: Comparison | None = ">=" if is_upward else "<="
+    if match.has("compare"):
+        comparison = comparison_of(match.get("compare"))
+    if known is None or known.kind != "number" or _AMBIGUOUS.search(match.words):
+        return None
+    if amount is None or comparison is None or re.match(r"\s*(?:or|and)\b", match.after) or _GOES_ON.match(match.after):
+        return None
+    made = Threshold(column=known.name, comparison=comparison, value=amount.value, words=match.words)
+    return {"threshold": made, "target": (known.name,), "problem": "classification"}
+
+
+def _columns(match: Match) -> Values:
+    listed = match.get("columns") or match.get("column")
+    names = match.grammar.columns_in(listed)
+    loose = match.words.startswith(listed) and "," in listed and not re.search(r"\b(?:and|or|nor)\b", listed, re.I)
+    if not names or loose:  # words with a comma before a verb may belong to another clause
+        return None
+    if match.rule.field == "group_by":
+        column = match.grammar.data.column(names[0])
+        is_time = column is not None and column.kind == "datetime"
+        return {"time": names[0], "split.by": "time"} if is_time else {"group_by": names[0]}
+    if match.rule.field == "labels":
+        return {"labels": names[0]} if _CLUSTERING.search(match.plain) else None
+    return {match.rule.field: names}
+
+
+def _target(match: Match) -> Values:
+    values, verb = dict(_columns(match) or {}), match.words[:6].casefold()
+    column = match.grammar.data.column(next(iter(values.get("target", ())), ""))
+    if column is None or match.is_of_learner or match.grammar.column.search(match.get("modifiers")):
+        return None
+    is_number = column.kind == "number" and column.distinct != 2
+    is_comparison = is_number and re.search(r"\b(?:whether|if)\b", match.words, re.I)
+    is_input = verb == "classi" and re.match(r"\s*(?:into|by)\b", match.after, re.I)
+    if is_comparison or is_input or (column.kind == "text" and not re.match("target|label", verb)):
+        return None  # a threshold that was not read, or rows that are classified by another column
+    second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
+    if second and (named := match.grammar.column.match(match.after, second.end())):
+        values["target"] += match.grammar.columns_in(named[0]) or ()
+    if match.has("learners"):
+        values |= {"learners": _wishes(match, "required")}
+    if verb in ("classi", "regres"):
+        values |= {"problem": "classification" if verb == "classi" else "regression"}
+    return values
+
+
+def _split(match: Match) -> Values:
+    if re.match(r"\s*of\b", match.after, re.I) or (match.has("folds") and _ABOUT.search(match.before)):
+        return None  # of something else than the rows, or about so many
+    ways = {"by_time": "time", "date": "time", "stratified": "stratified", "random": "random"}
+    made: dict[str, Any] = dict.fromkeys(["split.by"], next((ways[name] for name in ways if match.has(name)), ""))
+    if match.has("column"):
+        made["time"] = match.grammar.named(match.get("column"))
+    if amount := parse_amount(match.get("percent")):
+        made["split.test_share"] = amount.value / 100 if 0 < amount.value < 100 else None
+    if match.has("train"):
+        parts = int(match.get("train")), int(match.get("test"))
+        made["split.test_share"] = parts[1] / 100 if sum(parts) == 100 else None
+    if match.has("count"):
+        count = NAMES.get(match.get("count").casefold()) or int(match.get("count"))
+        made["split.test_from"] = f"P{count:g}{match.get('unit')[0].upper()}"
+    if date := match.get("date").casefold():
+        month, _, year = date.partition(" ")
+        made["split.test_from"] = f"{year}-{MONTHS.index(month) + 1:02d}" if year else date
+    if match.has("folds"):
+        made["split.folds"] = int(match.get("folds")) if 2 <= int(match.get("folds")) <= 20 else None
+    return None if None in made.values() else {name: value for name, value in made.items() if value}
+
+
+def _metric(match: Match) -> Values:
+    another = re.compile(r"\s*(?:between\b|at\b|@|of (?:the )?log)", re.I).match(match.plain, match.found.end("metric"))
+    joined = re.match(r"\s*(?:and|or|/|&)\s*(?:the\s+)?", match.after, re.I)
+    second = joined and match.grammar.metric.match(match.after, joined.end())
+    return {"metric": match.metric} if match.metric and not another and not second else None
+
+
+def _learners(match: Match) -> Values:
+    required = match.rule.level == "required"
+    changed = r"\s*,?\s*(?:or|and/or)\b" if required else r"\s*(?:only|alone|exclusively)\b"
+    if match.rule.level is None or re.match(changed, match.after, re.I):
+        return None  # an alternative that was not read, or `not only`
+    return {"learners": _wishes(match, match.rule.level)}
+
+
+def _wishes(match: Match, level: Level) -> tuple[LearnerWish, ...]:
+    names = dict.fromkeys(learner_named(one[0]) for one in match.grammar.learner.finditer(match.get("learners")))
+    return tuple(LearnerWish(name=name, level=level, words=match.words) for name in names if name)
+
+
+def _prefer(match: Match) -> Values:
+    named, text = vocabulary().prefer.items(), match.get("preferences")
+    return {"prefer": tuple(one for one, names in named if re.search(rf"\b(?:{names_pattern(names)})\b", text, re.I))}
+
+
+def _clusters(match: Match) -> Values:
+    if not _CLUSTERING.search(match.plain) or _ABOUT.search(match.before):
+        return None
+    counts = {name: NAMES.get(text.casefold()) or float(text) for name, text in match.found.groupdict().items() if text}
+    sound = all(value >= 2 and value == int(value) for value in counts.values())
+    return {f"clusters.{name}": int(value) for name, value in counts.items()} if sound else None
+
+
+def _problem(match: Match) -> Values:
+    named = next(name for name, text in match.found.groupdict().items() if text)
+    return None if match.is_of_learner else {"problem": named}
+
+
+def _unknown(match: Match) -> Values:
+    name = match.get("missing").strip("\"'`")
+    return {"unknown": (name,)} if match.grammar.data.columns and match.grammar.named(name) is None else None
+
+
+def _budget(match: Match) -> Values:
+    amount = parse_amount(match.get("time"))
+    return {"budget": amount.value} if amount else None
+
+
+_MEANINGS: Mapping[str, Callable[[Match], Values]] = {
+    "threshold": _threshold, "constraint": _constraint, "limit": _limit, "budget": _budget, "split": _split,
+    "positive": lambda match: {"positive": match.get("value").strip("\"'`")}, "metric": _metric, "learners": _learners,
+    "ensemble": lambda match: {"ensemble": not (match.has("one") or match.has("only"))}, "prefer": _prefer,
+    "clusters": _clusters, "problem": _problem, "target": _target, "unknown": _unknown,
+}  # fmt: skip
+"""By field; those that are missing list columns."""

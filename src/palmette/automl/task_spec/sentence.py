@@ -1,0 +1,211 @@
+"""Reads a request in plain English by the rules of `vocabulary.yaml`: what is certain, and a list of what is not.
+
+Nothing is guessed. A match is dropped where its clause has another negation, where its sentence is a condition, about
+the past or a question, and where two matches contradict each other. All words that no match covers are `unread`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from palmette.automl.task_spec.grammar import Grammar, plain_text
+from palmette.automl.task_spec.phrases import Match, Phrase, meaning
+from palmette.automl.task_spec.request import DataSummary, Reading
+from palmette.automl.task_spec.spec import Clusters, Source, SplitSpec, TaskSpec
+from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
+
+_POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
+_SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
+_CLAUSE = re.compile(r"[,:()]|\bbut\b", re.I)
+_TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)
+"""After these words an earlier negation has ended."""
+_WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
+_NO_FIELDS = frozenset({"unmet", "given", "unknown"})
+_SEVERAL = _NO_FIELDS | {"target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
+_UNMET = Rule(field="unmet")
+
+
+@cache
+def _guard(name: str) -> re.Pattern[str]:
+    """Any of the words that the vocabulary lists under a name; those of an ending, where nothing else follows."""
+    words = rf"(?:{vocabulary().guards[name]})\b"
+    return re.compile(rf"\s*(?:[.,;:!?()\n]|$|{words})" if name.startswith("after") else rf"\b{words}", re.I)
+
+
+@lru_cache(maxsize=8)
+def read_sentence(text: str, data: DataSummary, files: tuple[str, ...] = ()) -> Reading:
+    """What a sentence states with certainty, the columns of the data given."""
+    reader = _Reader(text, data)
+    reader.match(files)
+    while reader.drop():
+        pass
+    return reader.reading()
+
+
+def uncovered(text: str, data: DataSummary, quotes: Sequence[str]) -> tuple[str, ...]:
+    """Stretches of a sentence outside of some quotations that hold a number, a negation or a known name."""
+    reader = _Reader(text, data)
+    for quote in quotes:
+        reader.claim(Phrase(()), r"\s+".join(map(re.escape, plain_text(quote).split())) or r"(?!)")
+    grammar = reader.grammar
+    telling = (re.compile(r"\d|[\"'`]\w"), _guard("negation"), grammar.column, grammar.metric, grammar.learner)
+    return tuple(one for one in reader.unread() if any(pattern.search(plain_text(one)) for pattern in telling))
+
+
+class _Reader:
+    """One sentence being read."""
+
+    def __init__(self, text: str, data: DataSummary) -> None:
+        self.text, self.plain = text, plain_text(text)
+        self.grammar = Grammar(self.plain, data)
+        self.found: list[Phrase] = []
+        self.filler = {word.casefold() for word in vocabulary().filler}
+        ends = [found.start() for found in _SENTENCE.finditer(self.plain)]
+        self.sentences = list(zip([0, *ends], [*ends, len(text)], strict=True))
+
+    def match(self, files: Sequence[str]) -> None:
+        """Applies the rules in their order; each takes its words from those that follow."""
+        for rule in vocabulary().rules:
+            for pattern in rule.patterns:
+                self._apply(rule, self.grammar.compiled(pattern))
+        for one in vocabulary().unmet:
+            self.claim(Phrase((("unmet", (one.reason,)),), rule=_UNMET), names_pattern(one.words))
+        self.claim(Phrase((("given", ()),)), names_pattern([*vocabulary().given, *map(re.escape, files)]))
+
+    def claim(self, phrase: Phrase, pattern: str) -> None:
+        """Takes plain words, which have no value to find, for a phrase of this meaning."""
+        for found in re.finditer(rf"(?<![\w/])(?:{pattern})(?!\w)", self.plain, re.I):
+            if self._is_free(*found.span()):
+                self.found.append(Phrase(phrase.values, *found.span(), phrase.rule))
+
+    def _apply(self, rule: Rule, pattern: re.Pattern[str]) -> None:
+        place = 0
+        while (found := pattern.search(self.plain, place)) is not None:
+            place = found.start() + 1
+            if self._is_free(*found.span()) and self._stands(rule, *found.span()):
+                before, after = self.plain[: found.start()], self.plain[found.end() :]
+                if values := meaning(Match(rule, found, found[0], before, after, self.plain, self.grammar)):
+                    self.found.append(Phrase(tuple(values.items()), *found.span(), rule))
+                    place = found.end()
+
+    def _is_free(self, start: int, end: int) -> bool:
+        return all(end <= one.start or one.end <= start for one in self.found)
+
+    def _stands(self, rule: Rule, start: int, end: int) -> bool:
+        """Whether what is around a match leaves its meaning as it is."""
+        is_followed = any(one.start >= end and not self.plain[end : one.start].strip() for one in self.found)
+        if rule.after and not is_followed and _guard(f"after_{rule.after}").match(self.plain, end) is None:
+            return False
+        last_word = max(start, self.plain.rfind(" ", start, end) + 1)
+        if rule.after == "noun" and _guard("generic").match(self.plain, last_word):
+            return False
+        last = max([0, *(one.end for one in self.found if one.end <= start)])
+        lead = re.split(r"[,;:.!?()\n]", self.plain[last:start])[-1]
+        return not rule.opening or all(word[0].casefold() in self.filler for word in _WORD.finditer(lead))
+
+    def drop(self) -> bool:
+        """Takes back matches that something beside them makes doubtful; whether there were any."""
+        free = {part: self._unclaimed(*part) for part in self.sentences}
+        doubtful = {one for one in self.found if one.rule is not None and self._is_doubtful(one, one.rule, free)}
+        given: dict[str, dict[Any, list[Phrase]]] = {}
+        for one in self.found:
+            for field, value in one.values:
+                given.setdefault(field, {}).setdefault(value, []).append(one)
+        for field, by_value in given.items():
+            if len(by_value) > 1 and field not in _SEVERAL:
+                doubtful |= {one for phrases in by_value.values() for one in phrases}
+        if "target" in given:  # to predict outweighs to cluster
+            doubtful |= set(given.get("problem", {}).get("clustering", ()))
+        self.found = [one for one in self.found if one not in doubtful]
+        return bool(doubtful)
+
+    def _is_doubtful(self, one: Phrase, rule: Rule, rest: Mapping[tuple[int, int], str]) -> bool:
+        start, end = next(part for part in self.sentences if part[0] <= one.start < max(part[1], part[0] + 1))
+        free = rest[start, end]
+        asks = self.plain[end : end + 1] == "?" and _POLITE.match(self.plain, start) is None
+        if not rule.free and (asks or _guard("condition").search(free) or _guard("past").search(free)):
+            return True
+        before, after = free[: one.start - start], free[one.end - start :]
+        if _guard("negation").search((_CLAUSE if rule.free else _TURN).split(before)[-1]):
+            return True
+        return (not rule.free and _guard("negation").search(_CLAUSE.split(after)[0]) is not None) or (
+            rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one)
+        )
+
+    def _is_chained(self, one: Phrase, other: Phrase) -> bool:
+        """Whether another negation follows or precedes with nothing that separates their clauses."""
+        between = self.plain[min(one.end, other.end) : max(one.start, other.start)]
+        return other.rule is not None and other.rule.negative and not re.search(r"[,;:.!?]|\b(?:and|or)\b", between)
+
+    def _unclaimed(self, start: int, end: int) -> str:
+        """A part of the text with blanks in the place of what was read."""
+        chars = list(self.plain[start:end])
+        for one in self.found:
+            low, high = max(one.start, start) - start, min(one.end, end) - start
+            chars[low:high] = " " * max(high - low, 0)
+        return "".join(chars)
+
+    def reading(self) -> Reading:
+        """What was found, as a partial task."""
+        named, missing = self._all("target"), tuple(self._all("unknown"))
+        if len(named) > 1:
+            self.found = [one for one in self.found if "target" not in dict(one.values)]
+        wishes = [one for one in self.found if one.rule is _UNMET]
+        unmet = tuple(f"{self.text[one.start : one.end]!r}: {one.values[0][1][0]}" for one in wishes)
+        task = self._task().model_copy(update={"unmet": unmet, "unread": tuple(self.unread())})
+        candidates = sorted(named, key=self.grammar.data.names.index) if len(named) > 1 else ()
+        return Reading(task, tuple(candidates), missing, self._refused())
+
+    def _refused(self) -> str:
+        """The unsupported problem that is asked for, if any; not where it is denied, or the name of a column."""
+        for one in vocabulary().refused:
+            for found in re.finditer(rf"\b(?:{'|'.join(one.words)})\b", self.plain, re.I):
+                before = _CLAUSE.split(self.plain[: found.start()])[-1]
+                if not _guard("negation").search(before) and not self.grammar.column.search(found[0]):
+                    return one.name
+        return ""
+
+    def _all(self, field: str) -> list[str]:
+        """The values of a field that can have several."""
+        return list(dict.fromkeys(name for one in self.found for name in dict(one.values).get(field, ())))
+
+    def _task(self) -> TaskSpec:
+        """The values with their sources."""
+        values: dict[str, Any] = {}
+        words: dict[str, list[str]] = {}
+        nested: dict[str, dict[str, Any]] = {"split": {}, "clusters": {}}
+        for one in sorted(self.found, key=lambda phrase: phrase.start):
+            for path, value in one.values:
+                field, _, part = path.partition(".")
+                if field in _NO_FIELDS:
+                    continue
+                words.setdefault(path, []).append(self.text[one.start : one.end])
+                if part:
+                    nested[field][part] = value
+                elif field in _SEVERAL:
+                    values[field] = tuple(dict.fromkeys((*values.get(field, ()), *value)))
+                else:
+                    values[field] = value
+        quoted = {path: " … ".join(dict.fromkeys(quotes)) for path, quotes in words.items()}
+        sources = {path: Source(origin="sentence", words=quote) for path, quote in quoted.items()}
+        values["target"] = values.get("target", ("",))[0]
+        values |= {"split": SplitSpec(**nested["split"]), "clusters": Clusters(**nested["clusters"])}
+        return TaskSpec(sentence=self.text, sources=sources, **values)
+
+    def unread(self) -> Iterator[str]:
+        """Stretches of words that no match covers, without the empty words at their ends."""
+        for start, end in self.sentences:
+            run: list[re.Match[str]] = []
+            for word in (*_WORD.finditer(self.plain, start, end), None):
+                goes_on = word is not None and self._is_free(run[0].start() if run else word.start(), word.end())
+                if word is not None and goes_on:
+                    run.append(word)
+                    continue
+                telling = [number for number, one in enumerate(run) if one[0].casefold() not in self.filler]
+                if telling:
+                    first = telling[0] - (run[telling[0] - 1][0].casefold() == "at" if telling[0] else 0)
+                    yield self.text[run[first].start() : run[telling[-1]].end()]
+                run = [word] if word is not None and self._is_free(*word.span()) else []

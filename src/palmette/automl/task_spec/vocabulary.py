@@ -1,0 +1,100 @@
+"""The names of metrics and learners, and the rules of sentences, from `vocabulary.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from palmette.automl.task_spec.spec import Level, Preference
+from palmette.documents import Model, read_document
+from palmette.errors import nearest
+
+SUPPORTED = "classification, regression and clustering of tables, whose columns may hold text"
+
+
+class MetricWords(Model):
+    problem: str
+    better: Literal["higher", "lower"]
+    share: bool = False
+    ratio: bool = False
+    names: tuple[str, ...]
+
+
+class Denied(Model):
+    """What is understood and cannot be done."""
+
+    name: str = ""
+    words: tuple[str, ...]
+    reason: str
+    """Why, or what can be done instead."""
+
+
+class Rule(Model):
+    """Patterns that fill a field; the file describes the options."""
+
+    field: str
+    level: Level | None = None
+    after: Literal["", "noun", "strict", "learner"] = ""
+    opening: bool = False
+    negative: bool = False
+    free: bool = False
+    patterns: tuple[str, ...] = ()
+
+
+class Vocabulary(Model):
+    metrics: Mapping[str, MetricWords]
+    learners: Mapping[str, tuple[str, ...]]
+    prefer: Mapping[Preference, tuple[str, ...]]
+    comparisons: Mapping[str, tuple[str, ...]]
+    refused: tuple[Denied, ...]
+    other: Mapping[str, tuple[str, ...]]
+    unmet: tuple[Denied, ...]
+    given: tuple[str, ...]
+    filler: tuple[str, ...]
+    short_words: frozenset[str]
+    parts: Mapping[str, str]
+    guards: Mapping[str, str]
+    rules: tuple[Rule, ...]
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The vocabulary, read once."""
+    return read_document(Path(__file__).with_name("vocabulary.yaml"), Vocabulary)
+
+
+def names_pattern(names: Iterable[str]) -> str:
+    """A regular expression for any of some names, in which blanks and underscores are nothing, a blank, `-` or `_`."""
+    return "|".join(sorted((re.sub("[ _]", r"[\\s_-]{0,2}", name) for name in names), key=len, reverse=True))
+
+
+def _named(text: str, known: Mapping[str, Iterable[str]]) -> str:
+    plain = " ".join(text.split())
+    if plain.casefold() in known:
+        return plain.casefold()
+    patterns = ((name, names_pattern([name, *names])) for name, names in known.items())
+    return next((name for name, pattern in patterns if re.fullmatch(pattern, plain, re.I)), "")
+
+
+def metric_named(text: str) -> str:
+    """The metric that a text names, or ''.
+
+    >>> metric_named("macro F1"), metric_named("ROC-AUC"), metric_named("adjusted Rand"), metric_named("speed")
+    ('f1_macro', 'roc_auc', 'adjusted_rand', '')
+    """
+    return _named(text, {name: words.names for name, words in vocabulary().metrics.items()})
+
+
+def learner_named(text: str) -> str:
+    """The learner or family that a text names, or '': `Random Forests` is `random_forest`."""
+    return _named(text, vocabulary().learners)
+
+
+def nearest_metric(name: str, problem: str = "") -> str:
+    """The remedy for an unknown metric: the nearest one, and those there are."""
+    known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem)]
+    hint = nearest(name, known)
+    return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."

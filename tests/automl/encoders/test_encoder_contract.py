@@ -1,0 +1,189 @@
+"""The contract of encoders: every registered one is held to it, in each layout that it serves."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Iterator
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from palmette.automl.calls import Call, build, paths_of, source
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.composition import encoder_named, usual_encoder
+from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, missing_requirement
+from palmette.automl.kinds import Kind
+from palmette.engine.registry import names
+
+ROWS, TRAINING = 120, 80
+WORDS = ("cat", "dog", "runs", "fast", "über", "быстро", "not", "日本")
+
+
+def number(random: np.random.Generator) -> pd.DataFrame:
+    values = random.lognormal(3, 1, (ROWS, 2))
+    values[random.random((ROWS, 2)) < 0.1] = np.nan
+    values[TRAINING, 0] = 1e12
+    return pd.DataFrame(values, columns=["weight", "constant"]).assign(constant=4.0, empty=np.nan)
+
+
+def category(random: np.random.Generator) -> pd.DataFrame:
+    few = random.choice(["red", "blue [dark]", '"green"', None], ROWS)
+    many = np.array([f"street {place}" for place in random.integers(0, 60, ROWS)], dtype=object)
+    few[TRAINING], many[TRAINING] = "unseen", "unseen"
+    return pd.DataFrame({"few": few, "many": many}, dtype=object)
+
+
+def boolean(random: np.random.Generator) -> pd.DataFrame:
+    return pd.DataFrame({"member": random.choice([0.0, 1.0, np.nan], ROWS)})
+
+
+def datetime(random: np.random.Generator) -> pd.DataFrame:
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 700, ROWS), unit="D")
+    return pd.DataFrame({"sold": days.where(random.random(ROWS) > 0.1)})
+
+
+def text(random: np.random.Generator) -> pd.DataFrame:
+    def sentences() -> list[str]:
+        return [" ".join(random.choice(WORDS, random.integers(0, 8))) for _ in range(ROWS)]
+
+    frame = pd.DataFrame({"title": sentences(), "body__text": sentences()})
+    frame.loc[TRAINING] = ["", "an unseen wording " * 500]
+    return frame
+
+
+FRAMES = {"number": number, "category": category, "boolean": boolean, "datetime": datetime, "text": text}
+COLUMNS = {
+    "many": ColumnUse(name="many", kind="category"),
+    "few": ColumnUse(name="few", kind="category", categories=("red", "blue [dark]", '"green"')),
+    "sold": ColumnUse(name="sold", kind="datetime", parts=("month", "weekday", "hour", "days")),
+}
+TARGETS = {"binary": 2, "classes": 3, "number": 0, "none": 0}
+
+
+class Case(NamedTuple):
+    """An encoder at work on rows that it has not seen."""
+
+    encoder: Encoder
+    layout: Layout
+    columns: list[ColumnUse]
+    facts: DataFacts
+    call: Any
+    frame: pd.DataFrame
+    target: np.ndarray | None
+
+    def transformer(self) -> Any:
+        """Fresh, of the whole frame; one for a `passthrough` or for parts of the columns is a ColumnTransformer."""
+        chosen = [one.name for one in self.columns]
+        call = Call("sklearn.compose.ColumnTransformer", {"transformers": [("all", self.call, chosen)]})
+        return build(call)
+
+    def fitted(self) -> Any:
+        transformer = self.transformer()
+        transformer.fit_transform(self.frame[:TRAINING], self.target)
+        return transformer
+
+
+def _cases() -> Iterator[Any]:
+    for name in names("encoder"):
+        for layout in sorted(encoder_named(name).layouts):
+            for target in TARGETS if layout != "tree" else ("classes", "number"):
+                yield pytest.param((name, layout, target), id=f"{name}-{layout}-{target}")
+
+
+@pytest.fixture(params=_cases())
+def case(request: pytest.FixtureRequest) -> Case:
+    name, layout, target = request.param
+    encoder = encoder_named(name)
+    if module := missing_requirement(encoder.requires):
+        pytest.skip(f"{module} is not installed")
+    random = np.random.default_rng(0)
+    frame, count = FRAMES[encoder.kind](random), TARGETS[target]
+    columns = [COLUMNS.get(one, ColumnUse(name=one, kind=encoder.kind)) for one in frame]
+    facts = DataFacts(
+        TRAINING, len(columns), "", count if count > 2 else 1, count, "", 5, (encoder.kind,), words=5.0,
+        clusters=(2, 3) if target == "none" else (),
+    )  # fmt: skip
+    made = {"number": random.normal(size=TRAINING), "none": None}
+    learnt = made[target] if target in made else random.choice(["0", "no\n", "été"][:count], TRAINING)
+    return Case(encoder, layout, columns, facts, encoder.transformer(columns, layout, facts), frame, learnt)
+
+
+def values_of(made: Any) -> np.ndarray:
+    return np.asarray(made.toarray() if sparse.issparse(made) else made, dtype="float64")
+
+
+def same(one: Any, other: Any) -> bool:
+    return np.allclose(values_of(one), values_of(other), rtol=1e-6, atol=1e-9, equal_nan=True)
+
+
+def test_features_fit_the_layout(case: Case) -> None:
+    transformer = case.transformer()
+    learnt = transformer.fit_transform(case.frame[:TRAINING], case.target)
+    made = transformer.transform(case.frame)
+    assert learnt.shape == (TRAINING, made.shape[1]) and made.shape[0] == ROWS and made.shape[1] > 0
+    assert sparse.issparse(made) <= (case.layout == "sparse")
+    values = values_of(made)
+    assert not np.isinf(values).any()
+    if case.layout != "tree":
+        assert np.isfinite(values).all() and np.isfinite(values_of(learnt)).all()
+        return
+    flags = case.encoder.categorical(case.columns, case.layout, case.facts)
+    assert len(flags) == values.shape[1]
+    codes = values[:, np.flatnonzero(flags)]
+    assert (np.isnan(codes) | ((codes >= 0) & (codes == np.floor(codes)))).all()
+
+
+def test_a_row_is_encoded_as_it_is_among_others(case: Case) -> None:
+    transformer = case.fitted()
+    made = values_of(transformer.transform(case.frame))
+    for place in (0, TRAINING, ROWS - 1):
+        assert same(transformer.transform(case.frame.iloc[[place]]), made[[place]])
+    assert same(transformer.transform(case.frame.iloc[::-1]), made[::-1])
+
+
+def test_rows_are_left_as_they_are(case: Case) -> None:
+    before = case.frame.copy()
+    case.fitted().transform(case.frame)
+    pd.testing.assert_frame_equal(case.frame, before)
+
+
+def test_it_can_be_stored_cloned_and_written_as_source(case: Case) -> None:
+    transformer = case.fitted()
+    made = transformer.transform(case.frame)
+    assert same(pickle.loads(pickle.dumps(transformer)).transform(case.frame), made)
+    again = clone(transformer)
+    again.fit_transform(case.frame[:TRAINING], case.target)
+    assert same(again.transform(case.frame), made)
+    if isinstance(case.call, Call):
+        assert repr(_executed(case.call)) == repr(build(case.call))
+    assert len(transformer.get_feature_names_out()) == made.shape[1]
+
+
+@pytest.mark.parametrize("name", names("encoder"))
+def test_it_describes_itself(name: str) -> None:
+    encoder = encoder_named(name)
+    assert encoder.name == name and name.startswith(encoder.kind)
+    assert encoder.description.endswith(".") and encoder.layouts
+    facts = DataFacts(1000, 10, "", 1, 0, "", 5, (encoder.kind,), words=20.0)
+    assert 0 <= encoder.seconds(facts) < math.inf
+
+
+@pytest.mark.parametrize("layout", get_args(Layout))
+@pytest.mark.parametrize("kind", FRAMES)
+def test_one_encoder_is_usual(kind: Kind, layout: Layout) -> None:
+    found = [one for one in map(encoder_named, names("encoder")) if one.usual and one.kind == kind]
+    assert len([one for one in found if layout in one.layouts]) == 1
+    assert usual_encoder(kind, layout)
+
+
+def _executed(call: Call) -> Any:
+    space: dict[str, Any] = {"np": np}
+    for path in paths_of(call):
+        module, _, name = path.rpartition(".")
+        exec(f"from {module} import {name}", space)
+    return eval(source(call), space)

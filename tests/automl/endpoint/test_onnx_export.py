@@ -1,0 +1,56 @@
+"""A model as ONNX predicts as the model does, or is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
+
+from small_delivery import small_delivery
+from small_packages import COLUMNS, blueprint_of, fitted, guests, selection_of
+
+from palmette.automl.endpoint import onnx_export
+from palmette.automl.endpoint.onnx_export import export_onnx
+from palmette.automl.samples import DataSplits
+from palmette.errors import MachineError, UserError
+from palmette.sandbox import Sandbox
+
+
+@pytest.mark.parametrize(
+    ("problem", "learners", "inverse"),
+    [
+        ("regression", ("lightgbm",), "expm1"),
+        ("classification", ("linear",), ""),
+        ("classification", ("random_forest",), None),  # the converter knows no missing values
+        ("regression", ("lightgbm", "linear"), None),
+    ],
+)
+def test_a_converted_model_predicts_as_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str, learners: tuple[str, ...], inverse: str | None
+) -> None:
+    pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    blueprint = blueprint_of(problem, columns=COLUMNS)
+    package = fitted(tmp_path, Sandbox(), blueprint, selection_of(blueprint, *learners), guests(problem))
+    rows = guests(problem, 100, seed=1)
+    monkeypatch.setattr(onnx_export, "delivered", lambda _: package.folder)
+    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint)
+    monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
+    if inverse is None:
+        with pytest.raises(UserError) as refused:
+            export_onnx("run", tmp_path / "model.onnx")
+        assert refused.value.code == "no-onnx" and not (tmp_path / "model.onnx").exists()
+        return
+    found = export_onnx("run", tmp_path / "model.onnx")
+    assert (found.rows, found.differing, found.inverse) == (100, 0, inverse) and found.features >= 5
+    assert (tmp_path / "model.onnx").stat().st_size > 400
+
+
+def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = small_delivery()
+    monkeypatch.setattr(onnx_export, "PROGRAM", "import no_such_converter")
+    monkeypatch.setattr(onnx_export, "delivered", lambda _: Path(small.delivery.folder))
+    monkeypatch.setattr(onnx_export, "artefact", lambda _, name, __: small.shop.known[name])
+    with pytest.raises(MachineError, match="no_such_converter"):
+        export_onnx("run", tmp_path / "model.onnx")

@@ -1,0 +1,86 @@
+"""A model that is fitted again replaces the old one only where it is better by more than noise, on unseen rows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
+
+import pandas as pd
+from small_delivery import SmallDelivery, dishes, small_delivery
+
+from palmette.automl.endpoint import differing, read_manifest, retraining
+from palmette.automl.endpoint.retraining import Retraining, retrain
+from palmette.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def small() -> SmallDelivery:
+    return small_delivery()
+
+
+@pytest.fixture
+def folder(small: SmallDelivery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The delivery of a run."""
+    shutil.copytree(small.delivery.folder, tmp_path / "delivered")
+    monkeypatch.setattr(retraining, "delivered", lambda _: tmp_path / "delivered")
+    monkeypatch.setattr(retraining, "artefact", lambda _, name, __: small.shop.known[name])
+    return tmp_path / "delivered"
+
+
+def new_dishes(path: Path, swapped: bool) -> Path:
+    """Other rows, of a world in which grades may mean the opposite."""
+    rows = dishes().sample(frac=1.0, random_state=1)
+    rows["price (EUR)"] = (rows["price (EUR)"] + 0.003).round(3)
+    if swapped:
+        rows["grade"] = rows["grade"].map({"good": "poor", "poor": "good"})
+    rows.to_csv(path, index=False)
+    return path
+
+
+def test_a_better_model_replaces_the_old_one(folder: Path, tmp_path: Path) -> None:
+    before = (folder / "model/model.joblib").read_bytes()
+    found = retrain("run", new_dishes(tmp_path / "new.csv", swapped=True))
+    assert found.replaced and found.new > 0.7 > 0.4 > found.old and found.low <= found.new <= found.high
+    assert (found.rows, found.held_out, found.repeated) == (160, 40, 0)
+    assert (folder / "model/model.joblib").read_bytes() != before
+    facts = json.loads((folder / "model/metadata.json").read_text(encoding="utf-8"))
+    assert (facts["score"], facts["score_before"], facts["rows"]) == (found.new, found.old, 160)
+    manifest = read_manifest(folder)
+    assert manifest and not differing(folder, manifest)
+
+
+def test_an_equal_model_does_not(folder: Path, tmp_path: Path) -> None:
+    before = (folder / "model/model.joblib").read_bytes()
+    found: Retraining = retrain("run", new_dishes(tmp_path / "new.csv", swapped=False))
+    assert not found.replaced and (folder / "model/model.joblib").read_bytes() == before
+
+
+def test_rows_that_the_old_model_has_learnt_from_are_not_held_out(folder: Path, tmp_path: Path) -> None:
+    new_dishes(tmp_path / "new.csv", swapped=True)
+    rows = pd.concat([dishes(), pd.read_csv(tmp_path / "new.csv")])
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    found = retrain("run", tmp_path / "new.csv")
+    assert 100 < found.repeated < 160 and found.held_out == round((320 - found.repeated) / 4)
+    dishes().to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(UserError) as refused:
+        retrain("run", tmp_path / "new.csv")
+    assert refused.value.code == "too-few-rows"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda rows: rows.drop(columns=["place", "grade"]), "columns-missing"),
+        (lambda rows: rows.assign(grade=rows["grade"].where(rows.index > 9, "odd")), "target-differs"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(folder: Path, tmp_path: Path, change, code: str) -> None:
+    change(dishes()).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(UserError) as refused:
+        retrain("run", tmp_path / "new.csv")
+    assert refused.value.code == code

@@ -1,0 +1,88 @@
+"""Estimators that are delivered: scikit-learn's own checks pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from palmette.automl.learners.boosting.categorical_boosting import LightGBMCategories
+from palmette.automl.learners.clustering.clusters import NumberedClusters, RandomClusters, UndividedError
+from palmette.automl.learners.labels import LabelEncodedClassifier
+from palmette.automl.learners.log_count_ratio import LogCountRatio
+from palmette.automl.learners.rebalancing import Rebalanced
+
+EXPECTED = {
+    "RandomClusters": {"check_clustering": "it does not look for clusters"},
+    "LightGBMCategories": {
+        "check_all_zero_sample_weights_error": "LightGBM accepts them",
+        "check_estimator_sparse_array": "LightGBM takes sparse matrices only",
+    },
+}
+
+
+@parametrize_with_checks(
+    [
+        LogCountRatio(),
+        LabelEncodedClassifier(LogisticRegression()),
+        Rebalanced(LogisticRegression()),
+        Rebalanced(LogisticRegression(), how="oversample"),
+        LightGBMCategories(LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1), []),
+        NumberedClusters(KMeans(2, n_init=1, random_state=0)),
+        NumberedClusters(AgglomerativeClustering(2)),
+        RandomClusters(),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator).__name__, {}),
+)
+def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_scikit_learn_accepts_networks() -> None:
+    pytest.importorskip("torch")
+    from palmette.automl.learners.neural.networks import NetworkRegressor
+
+    known = dict.fromkeys(
+        ("check_sample_weight_equivalence_on_dense_data", "check_all_zero_sample_weights_error"),
+        "rows are learnt in batches",
+    ) | dict.fromkeys(
+        ("check_methods_sample_order_invariance", "check_methods_subset_invariance"), "it has single precision"
+    )
+    check_estimator(NetworkRegressor(epochs=20, layers={"width": 32}), expected_failed_checks=known, on_skip=None)
+
+
+@pytest.mark.parametrize(
+    ("how", "estimator", "share"),
+    [
+        ("weights", LogisticRegression(C=1e-6), 0.5),
+        ("weights", KNeighborsClassifier(n_neighbors=150), 0.5),
+        ("oversample", KNeighborsClassifier(n_neighbors=180), 0.5),
+        ("undersample", KNeighborsClassifier(n_neighbors=20), 0.5),
+    ],
+)
+def test_rebalanced_classes_are_equally_likely(how: str, estimator: Any, share: float) -> None:
+    random = np.random.default_rng(0)
+    rows, target = random.normal(size=(100, 2)), np.array(["rare"] * 10 + ["usual"] * 90)
+    made = Rebalanced(estimator, how=how).fit(rows, target).predict_proba(rows)
+    assert made[:, 0].mean() == pytest.approx(share, abs=0.1)
+
+
+def test_clusters_are_numbered_by_size() -> None:
+    random = np.random.default_rng(0)
+    rows = np.concatenate([random.normal(place, 0.1, (size, 2)) for place, size in ((0, 20), (5, 50), (9, 30))])
+    for divider in (KMeans(3, random_state=0), AgglomerativeClustering(3)):
+        model = NumberedClusters(divider).fit(rows)
+        assert np.bincount(model.labels_).tolist() == [50, 30, 20]
+        assert model.predict([[5.1, 4.9], [9, 9]]).tolist() == [0, 1]
+        assert model.distances([[5.0, 5.0]])[0] < 0.5
+
+
+def test_rows_that_cannot_be_divided_are_refused() -> None:
+    with pytest.raises(UndividedError, match="one cluster"):
+        NumberedClusters(AgglomerativeClustering(1)).fit([[0.0], [1.0], [2.0]])

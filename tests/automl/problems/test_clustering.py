@@ -1,0 +1,186 @@
+"""Clusters: numbers that are tried, what is no division, silhouettes, agreement of halves, scores beside labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import pairwise_distances, silhouette_samples
+from small_blueprints import COLUMNS, blueprint, guests, profile, splits
+
+from palmette.automl.calls import build
+from palmette.automl.candidates import ColumnUse, Folds
+from palmette.automl.composition import encoder_of, learner_of, reader_of
+from palmette.automl.measure import METRICS, Predictions
+from palmette.automl.problems.clustering.matrix import FAR, NAMED, Matrix
+from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
+from palmette.automl.problems.clustering.scorer import agreement, degenerate, silhouettes
+from palmette.automl.problems.problem import Member
+from palmette.automl.problems.registry import objective_of, problem_named
+from palmette.automl.task_spec.spec import Clusters, TaskSpec
+from palmette.errors import UserError
+
+PROBLEM = Clustering(blueprint("", labels="tribe"))
+ANYTHING = profile("", "clustering")
+
+
+def visitors(rows: int = 150, seed: int = 0) -> pd.DataFrame:
+    """Three kinds of guests that lie apart; `tribe` names them."""
+    kind = np.random.default_rng(seed).integers(0, 3, rows)
+    table = guests(rows, seed)
+    table["size"] = table["size"] * 0.2 + np.array([0, 4, 8])[kind]
+    table["age"] = table["age"] * 0.1 + np.array([20, 80, 50])[kind]
+    table["city"] = np.array(["Rome", "Oslo", "Paris"])[kind]
+    return table.assign(tribe=np.array(["a", "b", "c"])[kind])
+
+
+def outputs(*clusters: Any) -> np.ndarray:
+    return np.column_stack([np.array(one, dtype=float) for one in (clusters * 2)[:2]])
+
+
+@pytest.mark.parametrize(
+    ("wish", "rows", "tried"),
+    [
+        ({}, 150, tuple(range(2, 11))),
+        ({}, 30, (2, 3, 4, 5)),
+        ({"count": 4}, 150, (4,)),
+        ({"least": 3, "most": 6}, 150, (3, 4, 5, 6)),
+        ({"most": 4}, 150, (2, 3, 4)),
+        ({"least": 7}, 150, tuple(range(7, 15))),
+    ],
+)
+def test_numbers_of_clusters(wish: dict[str, int], rows: int, tried: tuple[int, ...]) -> None:
+    assert numbers_of_clusters(TaskSpec(clusters=Clusters(**wish)), rows, rows) == tried
+
+
+@pytest.mark.parametrize(("wish", "different"), [({"count": 100}, 150), ({}, 1)])
+def test_too_many_clusters_are_refused(wish: dict[str, int], different: int) -> None:
+    with pytest.raises(UserError, match=f"of 150 training rows, {different} of them different"):
+        numbers_of_clusters(TaskSpec(clusters=Clusters(**wish)), 150, different)
+
+
+def test_a_draft_names_labels_and_halves() -> None:
+    made = problem_named("clustering").draft(TaskSpec(labels="tribe", metric="rand"), ANYTHING, visitors())
+    assert (made["metric"], made["labels"], made["folds"]) == ("rand", "tribe", Folds(count=2))
+    with pytest.raises(UserError, match="no column of labels"):
+        objective_of(TaskSpec(metric="rand"), ANYTHING)
+    text = ANYTHING.model_copy(update={"columns": (ColumnUse(name="note", kind="text"),)})
+    with pytest.raises(UserError, match="No column is left"):
+        problem_named("clustering").draft(TaskSpec(), text, visitors())
+
+
+@pytest.mark.parametrize(
+    ("cluster", "wrong"),
+    [
+        ([0] * 147 + [1] * 3, "147 of 150 rows in one cluster"),
+        ([0] * 80 + [1] * 69 + [2], "a cluster of 1 rows"),
+        ([0] * 150, "all rows in one cluster"),
+        ([-1] * 75 + [1] * 75, "no whole numbers from 0 on"),
+        ([0.5] * 75 + [1] * 75, "no whole numbers from 0 on"),
+        ([0] * 75 + [1e12] * 75, "no whole numbers from 0 on"),
+        (np.arange(150) % 5, "5 clusters, not 2 to 3"),
+    ],
+)
+def test_what_is_no_division_is_refused(cluster: Any, wrong: str) -> None:
+    assert wrong in PROBLEM.sound(outputs(cluster))
+    assert not PROBLEM.sound(outputs(np.arange(150) % 3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5), st.integers(0, 3)), min_size=3, max_size=40))
+def test_silhouettes_are_those_of_the_formula(points: list[tuple[int, int, int]]) -> None:
+    table = np.array(points, dtype=float)
+    distances, clusters = pairwise_distances(table[:, :2]), table[:, 2].astype(np.int64)
+    made = silhouettes(distances, clusters)
+    if 1 < len(set(clusters)) < len(clusters):
+        np.testing.assert_allclose(made, np.nan_to_num(silhouette_samples(distances, clusters, metric="precomputed")))
+    else:
+        assert not made.any()
+    order = np.random.default_rng(0).permutation(len(table))
+    np.testing.assert_allclose(silhouettes(distances[np.ix_(order, order)], 7 - clusters[order]), made[order])
+
+
+def test_equal_rows_are_dealt_to_both_halves_in_whatever_order() -> None:
+    rows = visitors().iloc[[0, 1] * 10 + [2, 3, 4]].reset_index(drop=True)
+    halves = PROBLEM.folds(splits(rows))
+    for first in (0, 1):
+        assert sorted(halves[first:20:2]) == [0] * 5 + [1] * 5
+    backwards = PROBLEM.folds(splits(rows.iloc[::-1].reset_index(drop=True)))
+    assert list(backwards[:3][::-1]) == list(halves[20:])
+
+
+def test_halves_agree_where_both_models_divide_alike() -> None:
+    folds, clusters = np.arange(40) % 2, np.arange(40) // 10
+    assert agreement(outputs(clusters, 3 - clusters), folds) == 1.0
+    assert agreement(outputs(clusters, clusters % 2), folds) < 0.6
+    assert not degenerate(clusters)
+
+
+def test_clusters_that_halves_do_not_confirm_rank_last() -> None:
+    rows = visitors()
+    scorer, kind = PROBLEM.scorer(splits(rows)), pd.factorize(rows["tribe"])[0]
+    chance = np.random.default_rng(7).integers(0, 3, 150)
+    assert scorer.utility(outputs(kind)) > 0.3 > scorer.utility(outputs(chance)) > scorer.utility(outputs(kind, chance))
+    assert scorer.gain(outputs(kind), outputs(chance)).low > 0
+
+
+def test_the_matrix_draws_far_rows_in_and_fills_gaps() -> None:
+    rows = visitors()
+    seen = Matrix(rows, COLUMNS)
+    odd = rows.iloc[:2].copy()
+    odd.loc[0, "size"], odd.loc[1, "age"], odd.loc[1, "city"] = 1e12, np.nan, "Lima"
+    made = seen.of(odd)
+    assert made.shape == (2, 2 + 3 + 2) and np.isfinite(made).all()
+    assert made[0, 0] == FAR and made[1, 1] == 0.0
+    assert not made[1, 2:5].any() and made[0, 2:5].sum() == NAMED
+
+
+def test_clusters_of_new_rows_are_scored_against_labels_and_without() -> None:
+    holdout = visitors(60, seed=1)
+    judged = splits(visitors(), holdout)
+    right, wrong = Predictions(pd.factorize(holdout["tribe"])[0]), Predictions(np.arange(60) % 3)
+    scores = {one.metric: one for one in PROBLEM.scores(judged, right, wrong)}
+    assert next(iter(scores)) == "silhouette" and scores["adjusted_rand"].value == 1.0
+    for name in ("rand", "silhouette", "davies_bouldin", "calinski_harabasz"):
+        one = scores[name]
+        assert one.low <= one.value <= one.high and one.baseline is not None
+        assert METRICS[name].better(one.value, one.baseline)
+    assert PROBLEM.better(judged, right, wrong) and not PROBLEM.better(judged, wrong, right)
+    by_labels = Clustering(blueprint("", metric="nmi", labels="tribe"))
+    assert by_labels.scores(judged, right, wrong)[0].metric == "nmi"
+
+
+def test_the_delivered_model_finds_the_clusters_of_new_rows() -> None:
+    drawn, rows = blueprint("", clusters=(3,)), visitors()
+    chosen = drawn.candidates[0].model_copy(update={"settings": {"n_clusters": 3}})
+    member = Member(chosen, 1.0, encoder_of(chosen, drawn), learner_of(chosen, drawn))
+    frame = build(reader_of(drawn)).fit_transform(rows)
+    fitted = build(Clustering(drawn).assembled([member], "single", None)).fit(frame)
+    new = visitors(60, seed=1)
+    found = fitted.predict(build(reader_of(drawn)).fit_transform(new))
+    assert METRICS["adjusted_rand"].compute(new["tribe"].to_numpy(), Predictions(found), None) == 1.0
+
+
+def test_predictions_that_are_no_clusters_are_refused() -> None:
+    assert list(PROBLEM.predictions(pd.DataFrame({"prediction": ["1", "0"]}), 2).values) == [1, 0]
+    for made in (["1"], ["1", "-1"], ["1", "0.5"]):
+        with pytest.raises(ValueError, match=r"predictions for|whole number"):
+            PROBLEM.predictions(pd.DataFrame({"prediction": made}), 2)
+
+
+def test_the_report_shows_what_clusters_are_like() -> None:
+    rows = visitors()
+    two, three = rows["tribe"] == "a", pd.factorize(rows["tribe"])[0]
+    data = PROBLEM.report_data(splits(rows), None, {"two": outputs(two), "three": outputs(three)}, "three")
+    assert data.clustering is not None and [number for number, _ in data.clustering.silhouettes] == [2, 3]
+    assert sum(data.clustering.sizes) == 150 and {one.name for one in data.clustering.columns} == {
+        "size",
+        "age",
+        "city",
+        "member",
+    }
+    assert PROBLEM.report_data(splits(rows), None, {}, "three").clustering is None

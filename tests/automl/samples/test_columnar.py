@@ -1,0 +1,108 @@
+"""Parquet and Arrow that unfold to far more than their size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+import numpy as np  # noqa: E402 - with pandas
+import pyarrow as pa  # noqa: E402 - as above
+import pyarrow.parquet as pq  # noqa: E402 - as above
+
+from palmette.automl.samples.load import load  # noqa: E402 - as above
+from palmette.errors import InputError  # noqa: E402 - as above
+
+LONG = "x" * 100_000
+MANY = 1000
+"""So many of them are 100 MB, from a file of which few would be as many as a file may always unpack to."""
+
+
+def views() -> pa.Array:
+    """Cells that all look at one text."""
+    one = pa.array([LONG, "a"], pa.string_view())
+    valid, seen, *texts = one.buffers()
+    cells = np.tile(np.frombuffer(seen, np.int32)[:4], MANY)
+    return pa.Array.from_buffers(pa.string_view(), MANY, [valid, pa.py_buffer(cells.tobytes()), *texts])
+
+
+def repeated() -> pa.Array:
+    return pa.ListViewArray.from_arrays(pa.array([0] * MANY), pa.array([20_000] * MANY), pa.array(range(20_000)))
+
+
+BOMBS: dict[str, Callable[[], pa.Array]] = {
+    "a text": lambda: pa.array([LONG] * MANY),
+    "a text in lists": lambda: pa.array([[LONG]] * MANY),
+    "a text in objects": lambda: pa.array([{"a": LONG}] * MANY),
+    "zeros": lambda: pa.array(np.zeros(20_000_000, np.int8)),
+    "zeros in lists": lambda: pa.array(np.zeros((MANY, 20_000), np.int8).tolist()),
+    "a text by dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([0] * MANY), pa.array([LONG])),
+    "a text by views": views,
+    "a list by views": repeated,
+    "a run": lambda: pa.RunEndEncodedArray.from_arrays([20_000_000], [1]),
+    "nothing": lambda: pa.nulls(20_000_000),
+}
+NOT_IN_PARQUET = ("a list by views", "a run")
+OF_THEIR_SIZE = ("a text", "a text in lists", "a text in objects", "zeros", "zeros in lists")
+"""In an Arrow file that is not compressed."""
+
+
+def to_parquet(column: pa.Array, path: Path) -> None:
+    pq.write_table(pa.table({"a": column}), path, compression="zstd")
+
+
+def to_arrow(column: pa.Array, path: Path, compression: str | None = None) -> None:
+    table = pa.table({"a": column})
+    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table, max_chunksize=65_536)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load([path])
+    (problem,) = caught.value.problems
+    assert problem.remedy and problem.file == str(path)
+    return problem.code
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BOMBS if kind not in NOT_IN_PARQUET])
+def test_parquet_that_unfolds_to_much_is_refused(kind: str, tmp_path: Path) -> None:
+    to_parquet(BOMBS[kind](), tmp_path / "d.parquet")
+    assert refused(tmp_path / "d.parquet") == "too-large"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BOMBS if kind not in OF_THEIR_SIZE])
+def test_arrow_that_unfolds_to_much_is_refused(kind: str, tmp_path: Path) -> None:
+    to_arrow(BOMBS[kind](), tmp_path / "d.arrow")
+    assert refused(tmp_path / "d.arrow") == "too-large"
+
+
+@pytest.mark.parametrize("kind", ["a text", "zeros"])
+def test_compressed_arrow_that_unpacks_to_much_is_refused(kind: str, tmp_path: Path) -> None:
+    to_arrow(BOMBS[kind](), tmp_path / "d.feather", "zstd")
+    assert refused(tmp_path / "d.feather") == "too-large"
+
+
+def test_all_that_unfolds_is_read_where_it_is_little(tmp_path: Path) -> None:
+    texts = ["red", None, "blue"] * 10
+    columns = {
+        "size": pa.array(range(30)),
+        "text": pa.array(texts),
+        "large": pa.array(texts, pa.large_string()),
+        "named": pa.array(texts).dictionary_encode(),
+        "view": pa.array(texts, pa.string_view()),
+        "bytes": pa.array([None if text is None else text.encode() for text in texts]),
+        "listed": pa.array([[text] for text in texts]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "d.parquet")
+    with pa.ipc.new_file(tmp_path / "d.arrow", pa.table(columns).schema) as writer:
+        writer.write_table(pa.table(columns), max_chunksize=7)
+    for path in (tmp_path / "d.parquet", tmp_path / "d.arrow"):
+        table = load([path]).table
+        assert list(table["size"]) == list(range(30))
+        for name in ("text", "large", "named", "view", "bytes"):
+            assert list(table[name].fillna("")) == [text or "" for text in texts], (path, name)
+        assert list(table["listed"][:2]) == ['["red"]', "[null]"]

@@ -1,0 +1,129 @@
+"""What the driver left is verified before it counts."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_blueprints import LIGHTGBM, blueprint
+
+from palmette.automl.candidates import Candidate
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.search.results import CandidateLoad, outputs_of, read_results, write_results
+from palmette.automl.trials import Trial
+
+GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
+PROBLEM = problem_of(blueprint())
+
+
+def trial(name: str = "lightgbm", status: str = "finished", **changes: Any) -> dict[str, Any]:
+    candidate = LIGHTGBM.model_copy(update={"name": name, **changes})
+    return Trial.model_validate({"candidate": candidate, "status": status, "seconds": 1.0}).model_dump(mode="json")
+
+
+def written(folder: Path, outputs: Any = GOOD, trials: Any = None) -> Path:
+    (folder / "outputs").mkdir()
+    np.save(folder / "outputs" / "lightgbm.npy", outputs)
+    log = {"trials": trials if trials is not None else [trial()], "processor_seconds": 3.5}
+    (folder / "trials.json").write_text(json.dumps(log), encoding="utf-8")
+    return folder
+
+
+def read(folder: Path, **options: Any) -> CandidateLoad:
+    return read_results(folder, PROBLEM, 4, **options)
+
+
+def test_outputs_are_read_and_can_be_written_again(tmp_path: Path) -> None:
+    load = read(written(tmp_path))
+    assert not load.violations and load.processor_seconds == 3.5
+    assert outputs_of(load)["lightgbm"].tolist() == GOOD.tolist()
+    write_results(tmp_path / "again", load)
+    again = read(tmp_path / "again")
+    assert again.trials == load.trials and np.array_equal(again.results[0].outputs, GOOD)
+    assert again.results[0].track == "traditional"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "code"),
+    [
+        (GOOD[:3], "outputs-rows"),
+        (GOOD.astype("float32"), "outputs-rows"),
+        (np.array(0.5), "outputs-rows"),
+        (GOOD[:, :1], "outputs-values"),
+        (GOOD[:, 0], "outputs-values"),
+        (GOOD * 2, "outputs-values"),
+        (GOOD - 0.15, "outputs-values"),
+        (np.where(GOOD == 0.9, np.nan, GOOD), "outputs-values"),
+        (np.zeros((4000, 2)), "outputs-unreadable"),
+        (np.array([{"a": 1}] * 4, dtype=object), "outputs-unreadable"),
+    ],
+)
+def test_outputs_that_do_not_hold_are_left_out(tmp_path: Path, outputs: Any, code: str) -> None:
+    load = read(written(tmp_path, outputs))
+    assert [one.code for one in load.violations] == [code]
+    assert not load.results and len(load.trials) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"x" * 500, pickle.dumps(GOOD)])
+def test_files_of_any_content_are_left_out(tmp_path: Path, content: bytes) -> None:
+    (written(tmp_path) / "outputs" / "lightgbm.npy").write_bytes(content)
+    load = read(tmp_path)
+    assert [one.code for one in load.violations] == ["outputs-unreadable"] and not load.results
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (written(tmp_path / "a" if (tmp_path / "a").mkdir() is None else tmp_path) / "outputs" / "lightgbm.npy").unlink()
+    np.save(tmp_path / "elsewhere.npy", GOOD)
+    (tmp_path / "a" / "outputs" / "lightgbm.npy").symlink_to(tmp_path / "elsewhere.npy")
+    assert [one.code for one in read(tmp_path / "a").violations] == ["outputs-unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"trials": []}', "no-candidate"),
+        ("{", "trials-unreadable"),
+        ("[]", "trials-unreadable"),
+        (json.dumps({"trials": [trial(status="failed") | {"note": "no memory"}]}), "no-candidate"),
+        (
+            json.dumps({"trials": [trial() | {"candidate": {"name": "../a", "learner": "lightgbm"}}]}),
+            "trials-unreadable",
+        ),
+        (json.dumps({"trials": [trial("absent")]}), "outputs-unreadable"),
+        (json.dumps({"trials": [trial(f"a{n}", "failed") for n in range(1001)]}), "trials-unreadable"),
+        ('{"trials": [' + " " * 5_000_000 + "]}", "trials-unreadable"),
+    ],
+)
+def test_trials_that_do_not_hold_are_violations(tmp_path: Path, text: str, code: str) -> None:
+    (written(tmp_path) / "trials.json").write_text(text, encoding="utf-8")
+    assert [one.code for one in read(tmp_path).violations] == [code]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"name": "lightgbm-tuned-1", "settings": {"num_leaves": 7}}, True),
+        ({"name": "lightgbm-tuned-1", "learner": "mlp"}, False),
+        ({"features": "own_features.Added"}, False),
+    ],
+)
+def test_a_trial_is_of_a_candidate_of_the_job_or_of_its_settings(
+    tmp_path: Path, changes: dict[str, Any], expected: bool
+) -> None:
+    one = trial(**changes)
+    written(tmp_path, trials=[one])
+    if (name := one["candidate"]["name"]) != "lightgbm":
+        np.save(tmp_path / "outputs" / f"{name}.npy", GOOD)
+    load = read(tmp_path, expected=[LIGHTGBM, Candidate(name="linear", learner="linear")])
+    assert bool(load.results) is expected
+    assert bool(load.violations) is not expected
+
+
+def test_outputs_of_a_part_of_the_rows_are_sound_only_when_they_are_put_together(tmp_path: Path) -> None:
+    written(tmp_path, GOOD * 0.5)
+    assert not read(tmp_path).results and read(tmp_path, whole=False).results

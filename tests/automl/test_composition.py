@@ -1,0 +1,180 @@
+"""Blueprint and candidate become estimators: which encoders and learners, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from palmette.automl.calls import Call, build, paths_of, source
+from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Derived, Strategy
+from palmette.automl.composition import (
+    available_learners,
+    encoder_of,
+    facts_of,
+    learner_named,
+    learner_of,
+    meant,
+    reader_of,
+    unavailable,
+)
+from palmette.automl.samples import Reading
+
+COLUMNS = (
+    ColumnUse(name="age", kind="number"),
+    ColumnUse(name="price", source="Price", kind="number", reading=Reading(form="number", thousands=",", affix="$")),
+    ColumnUse(name="colour", kind="category", categories=("red", "blue")),
+    ColumnUse(name="zip", kind="category", examples=("00501", "10025")),
+    ColumnUse(name="member", kind="boolean"),
+    ColumnUse(name="since", kind="datetime", parts=("month", "days")),
+)
+TITLE = ColumnUse(name="title", kind="text", examples=("a short one", "another short one"))
+ROWS = pd.DataFrame(
+    {
+        "age": [30, 41, None, 25],
+        "Price": ["$1,000", "$20", "$7", None],
+        "colour": ["red", "blue", None, "red"],
+        "zip": [501, 10025, 501, 10025],
+        "member": ["yes", "no", None, "yes"],
+        "since": ["2024-01-31", None, "2024-03-01", "2023-12-24"],
+    }
+)
+
+
+def blueprint(**given: Any) -> Blueprint:
+    fields = {"problem": "classification", "target": "y", "metric": "accuracy", "classes": ("a", "b", "c")}
+    dummy = (Candidate(name="dummy", learner="dummy"),)
+    return Blueprint.model_validate(
+        {"package": "p", "title": "t", "rows": 100, "columns": COLUMNS, "candidates": dummy, "seconds": 5}
+        | fields
+        | given
+    )
+
+
+def steps(call: Call) -> Mapping[str, list[str]]:
+    """The columns of each part."""
+    return {name: columns for name, _, columns in call.arguments["transformers"]}
+
+
+def test_columns_are_read_and_derived() -> None:
+    ratio = Derived(name="each", operation="ratio", columns=("price", "age"), reason="Price for each year.")
+    reader = reader_of(blueprint(derived=(ratio,)))
+    made = build(reader).fit_transform(ROWS)
+    assert made["each"].tolist()[0] == pytest.approx(1000 / 30) and made["zip"].tolist()[0] == "00501"
+    pd.testing.assert_frame_equal(build(reader).fit_transform(made), made)
+    assert "derived" in source(reader) and "Price" in source(reader)
+
+
+@pytest.mark.parametrize(
+    ("learner", "expected"),
+    [
+        ("lightgbm", {"number": ["age", "price", "member"], "datetime": ["since"], "category": ["colour", "zip"]}),
+        (
+            "linear",
+            {
+                "number": ["age", "price", "member"],
+                "datetime": ["since"],
+                "category_few": ["colour"],
+                "category_many": ["zip"],
+            },
+        ),
+    ],
+)
+def test_each_kind_has_the_usual_encoder_of_the_layout(learner: str, expected: Mapping[str, list[str]]) -> None:
+    assert steps(encoder_of(Candidate(name="c", learner=learner), blueprint())) == expected
+
+
+def test_a_candidate_may_name_encoders() -> None:
+    named = Candidate(name="c", learner="linear", encoders={"number": "number_splines"})
+    paths = [*paths_of(encoder_of(named, blueprint()))]
+    assert "sklearn.preprocessing.SplineTransformer" in paths
+
+
+def test_categorical_features_are_declared_by_their_place() -> None:
+    candidate, drawn = Candidate(name="c", learner="lightgbm"), blueprint()
+    places = learner_of(candidate, drawn).arguments["columns"]
+    encoder = build(encoder_of(candidate, drawn))
+    encoder.fit(build(reader_of(drawn)).transform(ROWS), ["a", "b", "c", "a"])
+    assert list(encoder.get_feature_names_out()[places]) == ["category__colour", "category__zip"]
+
+
+def test_own_features_come_last_and_are_scaled_where_the_layout_asks_for_it() -> None:
+    own = Candidate(name="c", learner="linear", features="own_features.Distance")
+    name, transformer, columns = encoder_of(own, blueprint()).arguments["transformers"][-1]
+    assert (name, columns) == ("own", [one.name for one in COLUMNS])
+    assert next(step for step, _ in transformer.arguments["steps"]) == "features"
+    tree = encoder_of(own.model_copy(update={"learner": "xgboost"}), blueprint()).arguments["transformers"][-1]
+    assert tree[1] == Call("own_features.Distance")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "how"),
+    [
+        (Strategy(), None),
+        (Strategy(class_weights="balanced"), "weights"),
+        (Strategy(resampling="undersample"), "undersample"),
+    ],
+)
+def test_the_strategy_is_around_the_learner(strategy: Strategy, how: str | None) -> None:
+    call = learner_of(Candidate(name="c", learner="extra_trees", strategy=strategy), blueprint())
+    assert call.arguments.get("how") == how and (call.short == "Rebalanced") == (how is not None)
+
+
+@pytest.mark.parametrize(
+    ("metric", "loss"),
+    [("mae", "regression_l1"), ("rmse", None)],
+)
+def test_the_loss_follows_the_metric(metric: str, loss: str | None) -> None:
+    drawn = blueprint(problem="regression", metric=metric, classes=(), columns=COLUMNS[:2])
+    assert learner_of(Candidate(name="c", learner="lightgbm"), drawn).arguments.get("objective") == loss
+
+
+def test_text_brings_learners_of_its_own_and_nothing_else_changes() -> None:
+    plain = available_learners("classification", ["number"], ["traditional"], 100)
+    beside = available_learners("classification", ["number", "text"], ["traditional"], 100)
+    assert {*beside} - {*plain} == {"nb_svm", "ridge_classifier", "linear_svc"}
+    assert {*available_learners("regression", ["text"], ["traditional"], 100)} >= {"linear", "lightgbm"}
+    drawn = blueprint(columns=(*COLUMNS, TITLE))
+    assert facts_of(drawn).words == 3.0
+    assert list(steps(encoder_of(Candidate(name="c", learner="linear"), drawn)))[-2:] == [
+        "text_words",
+        "text_characters",
+    ]
+
+
+def test_learners_are_ordered_and_limited_by_rows() -> None:
+    found = available_learners("regression", ["number"], ["traditional"], 100)
+    assert found[:2] == ("lightgbm", "xgboost") and "knn" in found and "dummy" not in found
+    assert "knn" not in available_learners("regression", ["number"], ["traditional"], 50_000)
+    assert available_learners("clustering", ["number"])[0] == "kmeans"
+
+
+@pytest.mark.parametrize(
+    ("word", "learners"),
+    [
+        ("lightgbm", {"lightgbm"}),
+        ("Random Forest", {"random_forest"}),
+        ("gradient boosting", {"lightgbm", "xgboost", "catboost", "hist_gradient_boosting"}),
+        ("logistic regression", {"linear"}),
+        ("crystal ball", set()),
+    ],
+)
+def test_a_request_may_name_a_learner_or_a_family(word: str, learners: set[str]) -> None:
+    assert meant(word) == learners
+
+
+def test_a_track_that_cannot_be_used_states_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert unavailable("traditional") == ""
+    monkeypatch.setattr("palmette.automl.composition.missing_requirement", lambda requires: next(iter(requires), ""))
+    assert "pip install torch" in unavailable("neural")
+
+
+def test_a_class_of_own_code_is_a_learner() -> None:
+    own = learner_named("own_models.Spline")
+    assert own.layout == "dense"
+    call = learner_of(Candidate(name="c", learner="own_models.Spline", settings={"knots": 5}), blueprint())
+    assert call == Call("own_models.Spline", {"knots": 5})
+    assert np.isfinite(own.cost(facts_of(blueprint()))).all()
