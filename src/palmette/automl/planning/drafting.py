@@ -287,7 +287,7 @@ def _reasons(candidates: Sequence[Candidate], context: PlanContext, asked: Itera
     yield from asked
     if wanted.required:
         yield f"The request demands {' or '.join(wanted.required)}."
-    yield from (f"The request demands {one}." for one in context.task.constraints)
+    yield from (f"The request demands {one}." for one in context.task.constraints if one.quantity != "score")
     yield f"{context.facts.rows} training rows, {context.facts.columns} columns, {context.seconds:.0f} s."
     apt = [one for one in context.knowledge.insights if not one.learners or own & set(one.learners)]
     yield from (f"{one.text} ({one.source})" for one in apt[:INSIGHTS])
