@@ -10,7 +10,7 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transfo
 from palmette.automl.encoders.scaled import standard
 
 MANY = 30
-"""Categories that are told apart where distances count."""
+"""Categories with a column of their own where distances count."""
 
 
 class Codes(Encoder):
